@@ -1,0 +1,1 @@
+"""The default model and the demo corpus."""

@@ -1,0 +1,1 @@
+"""The systems NumColBERT is compared with."""

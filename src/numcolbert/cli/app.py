@@ -1,0 +1,54 @@
+"""Assembles the commands and turns our errors into two lines and an exit code."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from numcolbert import __version__
+from numcolbert.cli import bench, data, doctor
+from numcolbert.errors import NumColBERTError
+from numcolbert.progress import TerminalListener, listening
+
+app = typer.Typer(
+    name="numcolbert",
+    help="Search that understands numbers.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.add_typer(data.app, name="data")
+app.add_typer(bench.app, name="bench")
+app.command("doctor")(doctor.doctor)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"numcolbert {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Search that understands numbers."""
+
+
+def main() -> None:
+    try:
+        with listening(TerminalListener()):
+            app()
+    except NumColBERTError as error:
+        typer.secho(f"error: {error.message}", fg="red", err=True)
+        typer.secho(f"hint: {error.hint}", err=True)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader (`| head`) has enough
+    except KeyboardInterrupt:
+        typer.secho("interrupted", err=True)
+        sys.exit(130)

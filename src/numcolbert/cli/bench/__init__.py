@@ -1,0 +1,7 @@
+"""`numcolbert bench ...`: side by side, one table a command."""
+
+from __future__ import annotations
+
+import typer
+
+app = typer.Typer(help="Measure extractors, engines, encoders and training.", no_args_is_help=True)

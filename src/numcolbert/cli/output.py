@@ -1,0 +1,40 @@
+"""What commands print: data on stdout, tables for people on a terminal, plain columns when piped."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any
+
+import typer
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def print_json(value: Any) -> None:
+    def plain(item: Any) -> Any:
+        if dataclasses.is_dataclass(item) and not isinstance(item, type):
+            return dataclasses.asdict(item)
+        if hasattr(item, "tolist"):
+            return item.tolist()
+        return str(item)
+
+    typer.echo(json.dumps(value, default=plain, ensure_ascii=False, indent=2))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
+    """A rich table on a terminal, tab-separated lines elsewhere."""
+    texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    if not sys.stdout.isatty():
+        for line in [list(columns), *texts]:
+            typer.echo("\t".join(line))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(*columns, title=title, title_justify="left", header_style="bold")
+    for line in texts:
+        table.add_row(*line)
+    Console().print(table)

@@ -1,0 +1,1 @@
+"""From corpora to benchmarks and training triples."""

@@ -1,0 +1,101 @@
+"""Opening, hashing and replacing files so that nothing is ever half written."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import lzma
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from numcolbert.errors import ConflictError, NotFoundError, StorageError
+
+
+@contextmanager
+def storage_errors(path: Path) -> Iterator[None]:
+    """Turn the operating system's refusals below `path` into one sentence and a hint."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageError(
+                f"The disk that holds '{path}' is full.", hint="free some space or choose another folder"
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise StorageError(
+                f"'{path}' cannot be accessed: {error.strerror or 'permission denied'}.",
+                hint="check the permissions, or choose a folder you own",
+            ) from error
+        raise
+
+
+def require_file(path: Path, what: str) -> Path:
+    if not path.is_file():
+        kind = "is a folder, not a file" if path.is_dir() else "does not exist"
+        raise NotFoundError(f"The {what} '{path}' {kind}.", hint="check the path")
+    return path
+
+
+def open_binary(path: Path) -> BinaryIO:
+    """Open a plain, `.gz` or `.xz` file for reading."""
+    with storage_errors(path):
+        if path.suffix == ".gz":
+            return cast(BinaryIO, gzip.open(path, "rb"))
+        if path.suffix == ".xz":
+            return cast(BinaryIO, lzma.open(path, "rb"))
+        return path.open("rb")
+
+
+def sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@contextmanager
+def replacing_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
+    """Yield an empty folder beside `target`; on success it becomes `target`, on failure it vanishes."""
+    if target.exists() and not overwrite:
+        raise ConflictError(f"'{target}' already exists.", hint="pass --overwrite or choose another folder")
+    with storage_errors(target.parent):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        with storage_errors(target):
+            yield aside
+            aside.chmod(0o755)
+            if target.exists():
+                old = aside.with_name(aside.name + ".old")
+                target.rename(old)
+                aside.rename(target)
+                shutil.rmtree(old, ignore_errors=True)
+            else:
+                aside.rename(target)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextmanager
+def replacing_file(target: Path) -> Iterator[Path]:
+    """Yield a path beside `target`; on success it is moved over `target` in one step."""
+    with storage_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        aside = target.with_name(f".{target.name}.{os.getpid()}.part")
+        try:
+            yield aside
+            aside.replace(target)
+        finally:
+            aside.unlink(missing_ok=True)
+
+
+def cache_folder() -> Path:
+    """Where what can be made again is kept: `$NUMCOLBERT_CACHE`, else the user's cache folder."""
+    chosen = os.environ.get("NUMCOLBERT_CACHE")
+    if chosen:
+        return Path(chosen)
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "numcolbert"

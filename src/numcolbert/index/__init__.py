@@ -1,0 +1,1 @@
+"""Vectors on disk: the engines, and the store of documents beside them."""

@@ -1,0 +1,1 @@
+"""Text to quantities and conditions. Takes no part in ranking."""

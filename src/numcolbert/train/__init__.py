@@ -1,0 +1,1 @@
+"""Training (needs the train extra)."""

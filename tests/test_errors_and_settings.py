@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import pytest
+
+from numcolbert.config import read_toml, settings_from
+from numcolbert.errors import ConflictError, UsageError
+from numcolbert.files import open_binary, replacing_file, replacing_folder
+from numcolbert.progress import Progress, Update, clock, describe, listening
+
+
+@dataclass
+class Inner:
+    rate: float = 0.1
+    names: tuple[str, ...] = ()
+
+
+@dataclass
+class Outer:
+    steps: int
+    mode: Literal["a", "b"] = "a"
+    inner: Inner = field(default_factory=Inner)
+    limit: int | None = None
+
+
+def test_settings_nest_and_convert() -> None:
+    made = settings_from(Outer, {"steps": 3, "inner": {"rate": 1, "names": ["x"]}, "limit": 4}, "recipe")
+    assert made == Outer(3, inner=Inner(1.0, ("x",)), limit=4)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"steps": 1, "mood": "a"}, "did you mean 'mode'"),
+        ({"steps": 1, "mode": "c"}, "choose one of 'a', 'b'"),
+        ({"mode": "a"}, "lacks the key 'steps'"),
+        ({"steps": "many"}, "type int"),
+        ({"steps": True}, "type int"),
+        ({"steps": 1, "inner": 3}, "must be a table"),
+        ({"steps": 1, "inner": {"names": "x"}}, "must be a list"),
+    ],
+)
+def test_wrong_settings_name_the_fix(values: dict[str, object], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        settings_from(Outer, values, "recipe")
+    assert words in str(caught.value)
+
+
+def test_broken_toml_is_one_sentence(tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text("steps = = 3")
+    with pytest.raises(UsageError, match="not valid TOML"):
+        read_toml(tmp_path / "r.toml")
+
+
+def test_replacing_folder_keeps_the_old_one_on_failure(tmp_path: Path) -> None:
+    target = tmp_path / "made"
+    with replacing_folder(target) as aside:
+        (aside / "a").write_text("1")
+    with pytest.raises(ConflictError), replacing_folder(target):
+        pass
+    with pytest.raises(RuntimeError), replacing_folder(target, overwrite=True) as aside:
+        (aside / "a").write_text("2")
+        raise RuntimeError
+    assert (target / "a").read_text() == "1"
+    assert [p.name for p in tmp_path.iterdir()] == ["made"]
+
+
+def test_replacing_file_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), replacing_file(tmp_path / "f") as aside:
+        aside.write_text("half")
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+    with replacing_file(tmp_path / "f") as aside:
+        aside.write_text("whole")
+    assert open_binary(tmp_path / "f").read() == b"whole"
+
+
+def test_progress_reports_rate_and_time_left() -> None:
+    seen: list[Update] = []
+    with listening(seen.append), Progress("encode", 10, "documents", interval=0) as progress:
+        progress.advance(4)
+    assert [u.done for u in seen] == [0, 4, 4]
+    assert seen[-1].finished
+    assert (
+        describe(Update("encode", 50, 100, "documents", 5.0, False))
+        == "encode  50/100 documents  10/s  0:05 left"
+    )
+    assert clock(3700) == "1:01:40"
