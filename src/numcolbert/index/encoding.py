@@ -1,0 +1,57 @@
+"""What an index needs of an encoder, and how documents pass through it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from numcolbert.errors import InputError
+from numcolbert.types import DocumentEncoding, QueryEncoding
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+class TextEncoder(Protocol):
+    """The part of `model.encoder.Encoder` that an index and a search use."""
+
+    @property
+    def dim(self) -> int: ...
+
+    @property
+    def name(self) -> str:
+        """What loads this model again: 'default', a folder or a model id."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash that two encoders share exactly when their vectors may be compared."""
+        ...
+
+    def encode_queries(self, texts: list[str]) -> list[QueryEncoding]: ...
+
+    def encode_documents(self, texts: list[str], batch_size: int = 32) -> list[DocumentEncoding]: ...
+
+
+def encode_vectors(
+    encoder: TextEncoder, texts: Sequence[str], batch_size: int = 32
+) -> list[NDArray[np.float32]]:
+    """One `[tokens, dim]` array a text, in the order given.
+
+    Texts are encoded in order of length, so that a batch holds little padding, and put back afterwards.
+    """
+    import numpy as np
+
+    order = sorted(range(len(texts)), key=lambda position: len(texts[position]))
+    encoded = encoder.encode_documents([texts[position] for position in order], batch_size=batch_size)
+    vectors: list[NDArray[np.float32]] = [np.empty((0, encoder.dim), np.float32)] * len(texts)
+    for position, encoding in zip(order, encoded, strict=True):
+        found = np.ascontiguousarray(encoding.vectors, dtype=np.float32)
+        if found.ndim != 2 or found.shape[1] != encoder.dim or not np.isfinite(found).all():
+            raise InputError(
+                f"The encoder gave unusable vectors for the text '{texts[position][:60]}'.",
+                hint="check the model: its vectors must be finite and of its own dimension",
+            )
+        vectors[position] = found
+    return vectors
