@@ -1,0 +1,285 @@
+"""Numbers and quantities as people write them, and back.
+
+Every writer is exact: what it returns reads back as the value it was given, or it returns None and the caller
+takes another style.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from functools import lru_cache
+from random import Random
+from typing import Literal, NamedTuple
+
+from numcolbert.data.pool import Unit
+
+NumberStyle = Literal["plain", "grouped", "scale", "suffix", "scientific", "words"]
+
+SCALE_WORDS: tuple[tuple[float, str], ...] = (
+    (1e12, "trillion"),
+    (1e9, "billion"),
+    (1e6, "million"),
+    (1e3, "thousand"),
+)
+_MONEY_SUFFIXES = {1e12: ("tn",), 1e9: ("bn", "B", " bln"), 1e6: ("m", "M", " mln"), 1e3: ("k", "K")}
+_COUNT_SUFFIXES = {1e3: ("k",)}
+# Suffixes that can be read back wherever they stand; "m" after anything but money is a metre.
+_READ_SCALES = {
+    "trillion": 1e12, "tn": 1e12, "trln": 1e12, "billion": 1e9, "bn": 1e9, "bln": 1e9, "b": 1e9,
+    "million": 1e6, "mln": 1e6, "mn": 1e6, "mm": 1e6, "m": 1e6, "thousand": 1e3, "k": 1e3, "hundred": 1e2,
+}  # fmt: skip
+
+_ONES = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_TENS = ["zero", "ten", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+
+
+class WrittenNumber(NamedTuple):
+    """A number surface taken apart: "2.50 billion" is 2.50, two decimals, " billion"."""
+
+    mantissa: float
+    decimals: int
+    grouped: bool
+    scale: float
+    scale_text: str
+
+    @property
+    def value(self) -> float:
+        return self.mantissa * self.scale
+
+
+_NUMBER = re.compile(r"(?P<digits>-?(?:\d{1,3}(?:,\d{3})+|\d+)?(?:\.\d+)?)(?P<scale>\s?-?[A-Za-z]*)\Z")
+
+
+def read_number(surface: str) -> WrittenNumber | None:
+    """Take a digit number with an optional scale word apart; None for any other surface."""
+    match = _NUMBER.match(surface)
+    if match is None or not match["digits"] or match["digits"] in ("-", "."):
+        return None
+    scale_text = match["scale"]
+    scale = 1.0
+    if scale_text:
+        known = _READ_SCALES.get(scale_text.strip().lstrip("-").lower())
+        if known is None:
+            return None
+        scale = known
+    digits = match["digits"]
+    whole, _, fraction = digits.partition(".")
+    return WrittenNumber(float(digits.replace(",", "")), len(fraction), "," in whole, scale, scale_text)
+
+
+def same_number(one: float, other: float, tolerance: float = 1e-12) -> bool:
+    return one == other or abs(one - other) <= tolerance * max(abs(one), abs(other))
+
+
+def round_to(value: float, digits: int) -> float:
+    """`value` with `digits` significant digits, as the float a person would have typed."""
+    return float(f"{value:.{digits - 1}e}")
+
+
+@lru_cache(maxsize=1 << 16)
+def digits_of(value: float) -> str:
+    """Plain decimal digits, never an exponent: 2.5e9 is '2500000000'."""
+    if value == int(value) and abs(value) < 1e15:
+        return str(int(value))
+    text = repr(value)
+    return format(Decimal(text), "f") if "e" in text else text
+
+
+def grouped_digits_of(value: float) -> str:
+    whole, dot, fraction = digits_of(value).partition(".")
+    return f"{int(whole):,}{dot}{fraction}" if whole not in ("", "-", "-0") else whole + dot + fraction
+
+
+@lru_cache(maxsize=4096)
+def number_words(value: int) -> str:
+    """Words for 0 to 999: 205 is 'two hundred and five'."""
+    if value < 20:
+        return _ONES[value]
+    if value < 100:
+        tens, ones = divmod(value, 10)
+        return _TENS[tens] + (f"-{_ONES[ones]}" if ones else "")
+    hundreds, rest = divmod(value, 100)
+    return f"{_ONES[hundreds]} hundred" + (f" and {number_words(rest)}" if rest else "")
+
+
+def _scaled(value: float) -> tuple[str, float, str] | None:
+    """The mantissa as text, the scale, and its word, where at most three decimals say the value exactly."""
+    size = abs(value)
+    for scale, word in SCALE_WORDS:
+        if size >= scale:
+            # "1.25 million" but never "1.25 thousand"
+            text = digits_of(round(value / scale, 3 if scale > 1e3 else 0))
+            if same_number(float(text) * scale, value):
+                return text, scale, word
+            return None
+    return None
+
+
+def write_number(value: float, style: NumberStyle, rng: Random, *, money: bool = False) -> str | None:
+    """`value` in one style, or None where that style cannot say exactly this number."""
+    if style == "plain":
+        return digits_of(value)
+    if style == "grouped":
+        return grouped_digits_of(value) if abs(value) >= 1000 else None
+    if style == "words":
+        return _in_words(value)
+    if style == "scientific":
+        if not value or 1e-2 <= abs(value) < 1e4:
+            return None
+        mantissa, _, exponent = f"{value:.9e}".partition("e")
+        mantissa = mantissa.rstrip("0").rstrip(".")
+        written = f"{mantissa}e{int(exponent)}"
+        if float(written) != value:
+            return None
+        return written if rng.random() < 0.5 else f"{mantissa} × 10^{int(exponent)}"
+    scaled = _scaled(value)
+    if scaled is None:
+        return None
+    text, scale, word = scaled
+    if style == "scale":
+        return f"{text} {word}"
+    suffixes = (_MONEY_SUFFIXES if money else _COUNT_SUFFIXES).get(scale)
+    return text + rng.choice(suffixes) if suffixes else None
+
+
+def _in_words(value: float) -> str | None:
+    if value != int(value) or value < 1:
+        return None
+    whole = int(value)
+    if whole < 1000:
+        return number_words(whole)
+    for scale, word in SCALE_WORDS:
+        if whole >= scale:
+            count, rest = divmod(whole, int(scale))
+            return f"{number_words(count)} {word}" if not rest and count < 1000 else None
+    return None
+
+
+# Which styles suit which kind of unit, the likeliest first; cumulative weights.
+_STYLES: dict[str, tuple[tuple[NumberStyle, ...], tuple[float, ...]]] = {
+    "money": (("scale", "grouped", "suffix", "plain", "words"), (0.45, 0.65, 0.85, 0.96, 1.0)),
+    "count": (("grouped", "plain", "scale", "words", "suffix"), (0.4, 0.72, 0.86, 0.95, 1.0)),
+    "share": (("plain", "words"), (0.96, 1.0)),
+    "other": (("plain", "grouped", "scale", "words", "scientific"), (0.6, 0.8, 0.9, 0.96, 1.0)),
+}
+
+
+@lru_cache(maxsize=4096)
+def kind_of(dimension: str) -> str:
+    """The writing habits of a dimension: money, count, share (of a hundred) or other."""
+    if dimension.startswith("currency:"):
+        return "money"
+    if dimension.startswith("count") or dimension == "number":
+        return "count"
+    return "share" if dimension in ("percent", "ratio", "fraction", "percentage_point") else "other"
+
+
+def any_number(value: float, dimension: str, rng: Random) -> str:
+    """`value` in a style drawn from the habits of its dimension."""
+    kind = kind_of(dimension)
+    styles, weights = _STYLES[kind]
+    drawn = rng.random()
+    for style, weight in zip(styles, weights, strict=True):
+        if drawn < weight:
+            return write_number(value, style, rng, money=kind == "money") or digits_of(value)
+    return digits_of(value)
+
+
+class _Surfaces(NamedTuple):
+    one: tuple[str, ...]
+    many: tuple[str, ...]
+    before: tuple[str, ...]
+
+
+@lru_cache(maxsize=4096)
+def _surfaces_of(unit: Unit) -> _Surfaces:
+    known = set(unit.surfaces)
+
+    def plurals(surface: str) -> tuple[str, ...]:
+        head, *tail = surface.split(" ", 1)  # "dollar per share", "mile per hour"
+        rest = " ".join(["", *tail])
+        return (f"{head}s{rest}", f"{head}es{rest}", f"{head[:-1]}ies{rest}", surface + "s")
+
+    singular = {s for s in unit.surfaces if any(p in known for p in plurals(s) if p != s)}
+    plural = {p for s in singular for p in plurals(s) if p in known}
+    one = tuple(s for s in unit.surfaces if s not in plural)
+    many = tuple(s for s in unit.surfaces if s not in singular)
+    return _Surfaces(one or unit.surfaces, many or unit.surfaces, unit.prefixes)
+
+
+def attach(number: str, surface: str, rng: Random) -> str:
+    """A number and the unit after it, with a space where one belongs."""
+    spelled = number[-1].isalpha()
+    if not surface[:1].isalpha() and not spelled:
+        return number + surface if surface[0] in "%°′″" or rng.random() < 0.5 else f"{number} {surface}"
+    short = len(surface) <= 3 and not spelled and surface not in _READ_SCALES
+    return number + surface if short and rng.random() < 0.2 else f"{number} {surface}"
+
+
+def unit_surface(unit: Unit, value: float, rng: Random) -> tuple[str, bool]:
+    """A surface of the unit that agrees in number with the value, and whether it stands before it."""
+    surfaces = _surfaces_of(unit)
+    if surfaces.before and (not surfaces.many or rng.random() < 0.6):
+        return rng.choice(surfaces.before), True
+    choices = surfaces.one if abs(value) == 1 else surfaces.many
+    return (rng.choice(choices) if choices else ""), False
+
+
+def write_quantity(value: float, unit: Unit, rng: Random, style: NumberStyle | None = None) -> str:
+    """Value, scale word and unit: "$2 billion", "2bn dollars", "3,500 kg", "twelve patients"."""
+    surface, before = unit_surface(unit, value, rng)
+    kind = kind_of(unit.dimension)
+    number = None
+    if style is not None:
+        number = write_number(value, style, rng, money=kind == "money")
+    if number is None:
+        number = any_number(value, unit.dimension, rng)
+    if not surface:
+        return number
+    if before:
+        if number[0].isalpha():  # nobody writes "$two billion"
+            number = digits_of(value)
+        return f"{surface} {number}" if surface[-1].isalpha() else f"{surface}{number}"
+    return attach(number, surface, rng)
+
+
+def write_interval(low: float, high: float, unit: Unit, joiner: str, rng: Random) -> str:
+    """Both ends and one unit: "5 to 7 kg", "$2 billion and $3 billion"; the joiner stands between them."""
+    surface, before = unit_surface(unit, high, rng)
+    kind = kind_of(unit.dimension)
+    styles, weights = _STYLES[kind]
+    style = rng.choices(styles, cum_weights=weights)[0]
+    if style == "words" or (joiner == "-" and style == "scientific"):
+        style = "plain"
+    ends = [write_number(v, style, rng, money=kind == "money") for v in (low, high)]
+    if None in ends:
+        ends = [digits_of(low), digits_of(high)]
+    first, last = (end or "" for end in ends)
+    if not surface:
+        return f"{first}{joiner}{last}"
+    if before:
+        space = " " if surface[-1].isalpha() else ""
+        return f"{surface}{space}{first}{joiner}{surface}{space}{last}"
+    return f"{first}{joiner}{attach(last, surface, rng)}"
