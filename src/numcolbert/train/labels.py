@@ -1,0 +1,140 @@
+"""What is known about the numbers of a batch, and which documents satisfy which condition.
+
+Everything is a tensor and every answer comes from one broadcast comparison: no loop over pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from numcolbert.data.triple import OPERATORS
+
+Strategy = Literal["unit", "numeric", "joint", "separate", "none"]
+
+TOLERANCE = 1e-9
+"""Two base values within this relative distance are equal (conversion is not exact)."""
+
+
+@dataclass(slots=True)
+class Conditions:
+    """The conditions of a batch of queries, one a row; a query may have none or several."""
+
+    query: Tensor  # [C] long, the row of the query in the batch
+    operator: Tensor  # [C] long, position in OPERATORS
+    unit: Tensor  # [C] long, -1 for a bare number
+    dimension: Tensor  # [C] long
+    pair: Tensor  # [C] long, -1 where the concept is not known
+    value: Tensor  # [C] float64, as written in the query
+    base_value: Tensor  # [C] float64
+    base_high: Tensor  # [C] float64, the upper end of a range, else base_value
+    mention: Tensor  # [C, Tq] bool, the query tokens of value, scale word and unit
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def to(self, device: torch.device | str) -> Conditions:
+        return Conditions(*(getattr(self, f.name).to(device, non_blocking=True) for f in fields(self)))
+
+
+@dataclass(slots=True)
+class DocumentQuantities:
+    """The quantities of a batch of documents, padded to the same number."""
+
+    unit: Tensor  # [D, M] long, -1 for a bare number
+    dimension: Tensor  # [D, M] long, -1 where there is no quantity
+    pair: Tensor  # [D, M] long, -1 where it describes no known concept
+    base_value: Tensor  # [D, M] float64
+
+    @property
+    def present(self) -> Tensor:
+        return self.dimension >= 0
+
+    def to(self, device: torch.device | str) -> DocumentQuantities:
+        return DocumentQuantities(
+            *(getattr(self, f.name).to(device, non_blocking=True) for f in fields(self))
+        )
+
+
+def compares(conditions: Conditions, documents: DocumentQuantities) -> Tensor:
+    """Whether each quantity's base value satisfies each condition, units aside: [C, D, M] bool."""
+    value = documents.base_value  # [D, M]
+    low = conditions.base_value[:, None, None]  # [C, 1, 1]
+    high = conditions.base_high[:, None, None]
+    equal_low, equal_high = _equal(value, low), _equal(value, high)
+    above, below = (value > low) & ~equal_low, (value < low) & ~equal_low
+    answers = {
+        "=": equal_low,
+        ">": above,
+        "<": below,
+        ">=": above | equal_low,
+        "<=": below | equal_low,
+        "range": (above | equal_low) & ((value < high) | equal_high),
+    }
+    answer = torch.zeros_like(equal_low)
+    for position, operator in enumerate(OPERATORS):
+        answer |= answers[operator] & (conditions.operator == position)[:, None, None]
+    return answer & documents.present
+
+
+def _equal(left: Tensor, right: Tensor) -> Tensor:
+    return (left - right).abs() <= TOLERANCE * torch.maximum(left.abs(), right.abs())
+
+
+def contrastive_positives(
+    conditions: Conditions,
+    documents: DocumentQuantities,
+    strategy: Strategy,
+    unit_match: Literal["unit", "dimension"] = "unit",
+) -> list[Tensor]:
+    """The positive sets of the contrastive loss, each [C, D] bool; two for "separate", none for "none".
+
+    - unit: a quantity of the document has the condition's unit (or dimension, as `unit_match` says)
+    - numeric: a quantity of the document satisfies the comparison, whatever its unit
+    - joint: one and the same quantity does both
+    - separate: unit and numeric as two objectives
+    """
+    if strategy == "none":
+        return []
+    ours, theirs = getattr(conditions, unit_match), getattr(documents, unit_match)
+    same_unit = (theirs == ours[:, None, None]) & documents.present  # [C, D, M]
+    if strategy == "unit":
+        return [same_unit.any(dim=-1)]
+    satisfied = compares(conditions, documents)
+    if strategy == "numeric":
+        return [satisfied.any(dim=-1)]
+    if strategy == "joint":
+        return [(same_unit & satisfied).any(dim=-1)]
+    return [same_unit.any(dim=-1), satisfied.any(dim=-1)]
+
+
+def known_answers(conditions: Conditions, documents: DocumentQuantities, queries: int) -> Tensor:
+    """Which documents satisfy every condition of a query on the same concept: [queries, D] bool.
+
+    Queries without a condition have no known answer.
+    """
+    same_pair = (documents.pair == conditions.pair[:, None, None]) & (conditions.pair >= 0)[:, None, None]
+    same_dimension = documents.dimension == conditions.dimension[:, None, None]
+    satisfied = (same_pair & same_dimension & compares(conditions, documents)).any(dim=-1)  # [C, D]
+    met = torch.zeros(queries, satisfied.shape[1], dtype=torch.long, device=satisfied.device)
+    met.index_add_(0, conditions.query, satisfied.long())
+    asked = torch.zeros(queries, dtype=torch.long, device=satisfied.device)
+    asked.index_add_(0, conditions.query, torch.ones_like(conditions.query))
+    return (met == asked[:, None]) & (asked > 0)[:, None]
+
+
+def candidates(answers: Tensor, target: Tensor, document_key: Tensor | None = None) -> Tensor:
+    """Which documents compete for each query: its own target, and all that are not known to be right too.
+
+    Args:
+        answers: [B, D] bool, from `known_answers`.
+        target: [B] long, the column of each query's own positive.
+        document_key: [D] long, equal for documents with the same text: a copy of the target is no rival.
+    """
+    wrong = ~answers
+    if document_key is not None:
+        wrong &= document_key[None, :] != document_key[target][:, None]
+    return wrong.scatter(1, target[:, None], True)

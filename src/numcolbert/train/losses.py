@@ -1,0 +1,275 @@
+"""The four losses of NumColBERT and their sum.
+
+`L = L_ret + 0.05 (L_cont + L_det + L_prop)`
+
+Each is a function of plain tensors, so that it can be read, tested and replaced alone. `stock.py` wraps them
+for `MultiVectorEncoderTrainer`. Shapes: B queries of at most Tq tokens, D documents of at most Td tokens,
+C conditions (a query may have none), vectors of size `dim`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from numcolbert.data.triple import OPERATORS
+from numcolbert.train.labels import Conditions, DocumentQuantities, Strategy, contrastive_positives
+from numcolbert.train.maxsim import maxsim
+
+
+@dataclass(slots=True)
+class LossSettings:
+    """Weights, temperatures and readings. A weight of 0 leaves the loss out."""
+
+    contrastive: float = 0.05
+    detection: float = 0.05
+    properties: float = 0.05
+    positives: Strategy = "unit"
+    unit_match: Literal["unit", "dimension"] = "unit"
+    multi_positive: Literal["mean_log", "log_sum"] = "mean_log"
+    retrieval_temperature: float = 0.02
+    contrastive_temperature: float = 0.02
+    literal: bool = False
+    """Sum of MaxSim over the temperature, as the paper writes it, in place of the mean."""
+    detection_positive_weight: float = 1.0
+
+
+def retrieval_loss(
+    scores: Tensor,
+    target: Tensor,
+    query_lengths: Tensor,
+    candidates: Tensor | None = None,
+    *,
+    temperature: float = 0.02,
+    literal: bool = False,
+) -> Tensor:
+    """Cross-entropy over MaxSim scores:  `-log softmax(S / (|Q| temperature))[target]`, mean over queries.
+
+    | input | shape | |
+    |---|---|---|
+    | `scores` | [B, D] | MaxSim of gated queries, a sum over tokens |
+    | `target` | [B] | column of each query's own positive |
+    | `query_lengths` | [B] | \\|Q\\|: vectors that enter MaxSim |
+    | `candidates` | [B, D] | false for documents left out: known answers of the query |
+
+    `literal` leaves \\|Q\\| out: a sum over some twenty tokens divided by 0.02, which saturates the softmax.
+    """
+    logits = scores.float() / temperature
+    if not literal:
+        logits = logits / query_lengths[:, None]
+    if candidates is not None:
+        logits = logits.masked_fill(~candidates, float("-inf"))
+    return F.cross_entropy(logits, target)
+
+
+def mention_vectors(ungated: Tensor, conditions: Conditions) -> Tensor:
+    """`q_num`: the mean of the ungated query vectors of each quantity mention, [C, dim].
+
+    | input | shape | |
+    |---|---|---|
+    | `ungated` | [B, Tq, dim] | normalised query vectors before the gate |
+    | `conditions` | C rows | `mention` marks the tokens |
+    """
+    weight = conditions.mention.to(ungated.dtype)  # [C, Tq]
+    total = (ungated[conditions.query] * weight.unsqueeze(-1)).sum(dim=1)
+    return total / weight.sum(dim=1, keepdim=True).clamp(min=1)
+
+
+def contrastive_loss(
+    mentions: Tensor,
+    documents: Tensor,
+    document_mask: Tensor,
+    conditions: Conditions,
+    quantities: DocumentQuantities,
+    *,
+    strategy: Strategy = "unit",
+    unit_match: Literal["unit", "dimension"] = "unit",
+    multi_positive: Literal["mean_log", "log_sum"] = "mean_log",
+    temperature: float = 0.02,
+) -> Tensor:
+    """Multi-positive InfoNCE over `S(c, D) = max_j q_num . d_j`, mean over conditions that have a positive.
+
+    `mean_log`:  -mean over positives of log softmax(S / temperature)
+    `log_sum`:   -log of the summed softmax of the positives
+
+    | input | shape | |
+    |---|---|---|
+    | `mentions` | [C, dim] | from `mention_vectors` |
+    | `documents` | [D, Td, dim] | unit vectors |
+    | `document_mask` | [D, Td] | |
+    | `conditions`, `quantities` | C rows, [D, M] | decide the positives, see `contrastive_positives` |
+
+    "separate" averages the loss of the unit set and of the numeric set; "none" gives 0.
+    """
+    sets = contrastive_positives(conditions, quantities, strategy, unit_match)
+    if not sets or not len(conditions):
+        return mentions.sum() * 0.0
+    one_token = torch.ones(len(mentions), 1, dtype=torch.bool, device=mentions.device)
+    scores = maxsim(mentions.unsqueeze(1), documents, one_token, document_mask)  # [C, D]
+    log_share = F.log_softmax(scores / temperature, dim=1)
+    losses = [_multi_positive_loss(log_share, positives, multi_positive) for positives in sets]
+    return torch.stack(losses).mean()
+
+
+def _multi_positive_loss(log_share: Tensor, positives: Tensor, reading: str) -> Tensor:
+    count = positives.sum(dim=1)
+    if reading == "mean_log":
+        gain = log_share.masked_fill(~positives, 0.0).sum(dim=1) / count.clamp(min=1)
+    else:
+        # A row without positives would be log(0): it is set to 0 here and not counted below.
+        filled = log_share.masked_fill(~positives & (count > 0)[:, None], float("-inf"))
+        gain = torch.logsumexp(filled, dim=1)
+    has_positive = (count > 0).to(gain.dtype)
+    return -(gain * has_positive).sum() / has_positive.sum().clamp(min=1)
+
+
+def detection_loss(
+    logits: Tensor, quantity_mask: Tensor, word_mask: Tensor, *, positive_weight: float = 1.0
+) -> Tensor:
+    """Binary cross-entropy of the detector, mean over the words of all queries.
+
+    | input | shape | |
+    |---|---|---|
+    | `logits` | [B, Tq] | the detector's, before the sigmoid |
+    | `quantity_mask` | [B, Tq] | true on tokens of a quantity mention |
+    | `word_mask` | [B, Tq] | true on words: no padding, no special token |
+    """
+    weight = torch.tensor(positive_weight, device=logits.device)
+    loss = F.binary_cross_entropy_with_logits(
+        logits, quantity_mask.to(logits.dtype), pos_weight=weight, reduction="none"
+    )
+    words = word_mask.to(logits.dtype)
+    return (loss * words).sum() / words.sum().clamp(min=1)
+
+
+def scientific(values: Tensor) -> tuple[Tensor, Tensor]:
+    """Signed mantissa in (-10, -1] or [1, 10), and exponent: 250 -> (2.5, 2). Zero is (0, 0)."""
+    size = values.abs()
+    exponent = torch.floor(torch.log10(torch.where(size > 0, size, torch.ones_like(size))))
+    mantissa = values / 10.0**exponent
+    # log10 may land a hair below a whole number: 999.9999 instead of 1000.
+    over, under = mantissa.abs() >= 10, (mantissa.abs() < 1) & (size > 0)
+    exponent = exponent + over.to(exponent.dtype) - under.to(exponent.dtype)
+    return values / 10.0**exponent, exponent
+
+
+class PropertyHeads(nn.Module):
+    """Four two-layer networks that read unit, mantissa, exponent and operator off `q_num`.
+
+    They shape the encoder in training and are dropped after it.
+    """
+
+    def __init__(self, dim: int, units: int, hidden_dim: int = 128) -> None:
+        super().__init__()
+
+        def head(outputs: int) -> nn.Sequential:
+            return nn.Sequential(nn.Linear(dim, hidden_dim), nn.GELU(), nn.Linear(hidden_dim, outputs))
+
+        self.unit, self.operator = head(max(units, 1)), head(len(OPERATORS))
+        self.mantissa, self.exponent = head(1), head(1)
+
+    def forward(self, mentions: Tensor, conditions: Conditions) -> dict[str, Tensor]:
+        """The four losses: cross-entropy for unit and operator, squared error for m/10 and e/10.
+
+        | input | shape | |
+        |---|---|---|
+        | `mentions` | [C, dim] | from `mention_vectors` |
+        | `conditions` | C rows | `unit` (-1 is left out), `value`, `operator` |
+        """
+        if not len(conditions):
+            nothing = mentions.sum() * 0.0 + sum(p.sum() * 0.0 for p in self.parameters())
+            return dict.fromkeys(("unit", "mantissa", "exponent", "operator"), nothing)
+        mantissa, exponent = scientific(conditions.value)
+        unit_loss = F.cross_entropy(
+            self.unit(mentions).float(), conditions.unit, ignore_index=-1, reduction="sum"
+        )
+        return {
+            "unit": unit_loss / (conditions.unit >= 0).sum().clamp(min=1),
+            "mantissa": F.mse_loss(self.mantissa(mentions).squeeze(-1).float(), (mantissa / 10).float()),
+            "exponent": F.mse_loss(self.exponent(mentions).squeeze(-1).float(), (exponent / 10).float()),
+            "operator": F.cross_entropy(self.operator(mentions).float(), conditions.operator),
+        }
+
+
+@dataclass(slots=True)
+class EncodedBatch:
+    """What the encoder made of a batch: all the losses need."""
+
+    queries: Tensor  # [B, Tq, dim], gated
+    ungated: Tensor  # [B, Tq, dim], unit vectors
+    query_mask: Tensor  # [B, Tq], vectors that enter MaxSim
+    word_mask: Tensor  # [B, Tq], without special tokens
+    documents: Tensor  # [D, Td, dim]
+    document_mask: Tensor  # [D, Td]
+    num_logit: Tensor | None = None  # [B, Tq], None for a plain ColBERT
+
+
+@dataclass(slots=True)
+class BatchLabels:
+    target: Tensor  # [B] long
+    candidates: Tensor | None  # [B, D] bool
+    quantity_mask: Tensor  # [B, Tq] bool, tokens of any quantity mention
+    conditions: Conditions
+    quantities: DocumentQuantities
+
+
+@dataclass(slots=True)
+class Losses:
+    total: Tensor
+    parts: dict[str, Tensor] = field(default_factory=dict)
+    """Unweighted and detached, for the log."""
+
+
+class NumColBERTLoss(nn.Module):
+    """The sum of all four, with the settings' weights; also ColBERT's loss alone when all weights are 0."""
+
+    def __init__(self, settings: LossSettings, dim: int, units: int) -> None:
+        super().__init__()
+        self.settings = settings
+        self.heads = PropertyHeads(dim, units) if settings.properties else None
+
+    def forward(self, batch: EncodedBatch, labels: BatchLabels) -> Losses:
+        s = self.settings
+        scores = maxsim(batch.queries, batch.documents, batch.query_mask, batch.document_mask)
+        total = retrieval_loss(
+            scores,
+            labels.target,
+            batch.query_mask.sum(dim=1),
+            labels.candidates,
+            temperature=s.retrieval_temperature,
+            literal=s.literal,
+        )
+        parts = {"retrieval": total.detach()}
+        mentions = mention_vectors(batch.ungated, labels.conditions)
+        if s.contrastive and s.positives != "none":
+            contrastive = contrastive_loss(
+                mentions,
+                batch.documents,
+                batch.document_mask,
+                labels.conditions,
+                labels.quantities,
+                strategy=s.positives,
+                unit_match=s.unit_match,
+                multi_positive=s.multi_positive,
+                temperature=s.contrastive_temperature,
+            )
+            total = total + s.contrastive * contrastive
+            parts["contrastive"] = contrastive.detach()
+        if s.detection and batch.num_logit is not None:
+            detection = detection_loss(
+                batch.num_logit,
+                labels.quantity_mask,
+                batch.word_mask,
+                positive_weight=s.detection_positive_weight,
+            )
+            total = total + s.detection * detection
+            parts["detection"] = detection.detach()
+        if self.heads is not None:
+            properties = self.heads(mentions, labels.conditions)
+            total = total + s.properties * torch.stack(list(properties.values())).sum()
+            parts |= {name: loss.detach() for name, loss in properties.items()}
+        return Losses(total, parts)

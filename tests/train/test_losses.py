@@ -1,0 +1,335 @@
+"""Each loss against a slow, obvious reading of its formula."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from numcolbert.data.triple import OPERATORS
+from numcolbert.train.labels import (
+    Conditions,
+    DocumentQuantities,
+    Strategy,
+    candidates,
+    compares,
+    contrastive_positives,
+    known_answers,
+)
+from numcolbert.train.losses import (
+    BatchLabels,
+    EncodedBatch,
+    LossSettings,
+    NumColBERTLoss,
+    PropertyHeads,
+    contrastive_loss,
+    detection_loss,
+    mention_vectors,
+    retrieval_loss,
+    scientific,
+)
+
+DIM, QUERY_TOKENS, DOCUMENT_TOKENS, UNITS = 6, 5, 4, 3
+
+
+def condition_rows(seed: int, queries: int, count: int) -> Conditions:
+    g = torch.Generator().manual_seed(seed)
+    value = torch.randint(1, 5, (count,), generator=g).double()
+    mention = torch.rand(count, QUERY_TOKENS, generator=g) < 0.5
+    mention[:, 1] = True
+    return Conditions(
+        query=torch.randint(0, queries, (count,), generator=g),
+        operator=torch.randint(0, len(OPERATORS), (count,), generator=g),
+        unit=torch.randint(-1, UNITS, (count,), generator=g),
+        dimension=torch.randint(0, 2, (count,), generator=g),
+        pair=torch.randint(-1, 2, (count,), generator=g),
+        value=value,
+        base_value=value,
+        base_high=value + 1,
+        mention=mention,
+    )
+
+
+def quantity_table(seed: int, documents: int) -> DocumentQuantities:
+    g = torch.Generator().manual_seed(seed + 1)
+    shape = (documents, 3)
+    return DocumentQuantities(
+        unit=torch.randint(-1, UNITS, shape, generator=g),
+        dimension=torch.randint(-1, 2, shape, generator=g),
+        pair=torch.randint(-1, 2, shape, generator=g),
+        base_value=torch.randint(1, 6, shape, generator=g).double(),
+    )
+
+
+def holds(operator: str, value: float, low: float, high: float) -> bool:
+    return {
+        "=": value == low,
+        ">": value > low,
+        "<": value < low,
+        ">=": value >= low,
+        "<=": value <= low,
+        "range": low <= value <= high,
+    }[operator]
+
+
+def slow_positives(c: Conditions, d: DocumentQuantities, row: int, document: int, strategy: str) -> bool:
+    for m in range(d.unit.shape[1]):
+        if d.dimension[document, m] < 0:
+            continue
+        same_unit = bool(d.unit[document, m] == c.unit[row])
+        satisfied = holds(
+            OPERATORS[int(c.operator[row])],
+            float(d.base_value[document, m]),
+            float(c.base_value[row]),
+            float(c.base_high[row]),
+        )
+        if {"unit": same_unit, "numeric": satisfied, "joint": same_unit and satisfied}[strategy]:
+            return True
+    return False
+
+
+seeds = st.integers(0, 100_000)
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=seeds, strategy=st.sampled_from(["unit", "numeric", "joint"]))
+def test_positive_sets_follow_their_definition(seed: int, strategy: Strategy) -> None:
+    conditions, quantities = condition_rows(seed, 4, 5), quantity_table(seed, 6)
+    (positives,) = contrastive_positives(conditions, quantities, strategy)
+    for row in range(5):
+        for document in range(6):
+            expected = slow_positives(conditions, quantities, row, document, strategy)
+            assert bool(positives[row, document]) == expected
+
+
+def test_separate_is_unit_and_numeric_and_none_is_nothing() -> None:
+    conditions, quantities = condition_rows(3, 4, 5), quantity_table(3, 6)
+    unit, numeric = contrastive_positives(conditions, quantities, "separate")
+    assert torch.equal(unit, contrastive_positives(conditions, quantities, "unit")[0])
+    assert torch.equal(numeric, contrastive_positives(conditions, quantities, "numeric")[0])
+    assert contrastive_positives(conditions, quantities, "none") == []
+
+
+def test_values_that_differ_by_rounding_are_equal() -> None:
+    conditions, quantities = condition_rows(0, 1, 1), quantity_table(0, 1)
+    conditions.operator[:] = OPERATORS.index("=")
+    conditions.base_value[:] = 0.3
+    quantities.dimension[:] = 0
+    quantities.base_value[:] = 0.1 + 0.2
+    assert compares(conditions, quantities).all()
+    conditions.operator[:] = OPERATORS.index(">")
+    assert not compares(conditions, quantities).any()
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=seeds)
+def test_known_answers_satisfy_every_condition_on_the_same_concept(seed: int) -> None:
+    c, d = condition_rows(seed, 3, 5), quantity_table(seed, 6)
+    found = known_answers(c, d, queries=4)
+    for query in range(4):
+        rows = [row for row in range(5) if c.query[row] == query]
+        for document in range(6):
+            expected = bool(rows) and all(
+                any(
+                    d.pair[document, m] == c.pair[row] >= 0
+                    and d.dimension[document, m] == c.dimension[row]
+                    and holds(
+                        OPERATORS[int(c.operator[row])],
+                        float(d.base_value[document, m]),
+                        float(c.base_value[row]),
+                        float(c.base_high[row]),
+                    )
+                    for m in range(3)
+                )
+                for row in rows
+            )
+            assert bool(found[query, document]) == expected
+
+
+def test_candidates_keep_the_target_and_drop_its_copies_and_known_answers() -> None:
+    answers = torch.tensor([[True, True, False, False]])
+    kept = candidates(answers, torch.tensor([0]), document_key=torch.tensor([7, 8, 9, 7]))
+    assert kept.tolist() == [[True, False, True, False]]
+
+
+def test_retrieval_loss_is_cross_entropy_of_mean_maxsim_over_the_candidates() -> None:
+    scores = torch.tensor([[4.0, 3.0, 5.0], [1.0, 2.0, 0.0]])
+    lengths, target = torch.tensor([4, 2]), torch.tensor([0, 1])
+    kept = torch.tensor([[True, True, False], [True, True, True]])
+    first = -math.log(math.exp(1 / 0.5) / (math.exp(1 / 0.5) + math.exp(0.75 / 0.5)))
+    second = -math.log(math.exp(1 / 0.5) / (math.exp(0.5 / 0.5) + math.exp(1 / 0.5) + 1))
+    loss = retrieval_loss(scores, target, lengths, kept, temperature=0.5)
+    assert loss.item() == pytest.approx((first + second) / 2, rel=1e-5)
+    literal = retrieval_loss(scores, target, lengths, temperature=0.5, literal=True)
+    assert literal.item() == pytest.approx(F.cross_entropy(scores / 0.5, target).item(), rel=1e-5)
+
+
+def slow_contrastive(
+    mentions: Tensor, documents: Tensor, mask: Tensor, positives: Sequence[Tensor], reading: str, t: float
+) -> float:
+    losses = []
+    for positive in positives:
+        rows = []
+        for row, mention in enumerate(mentions):
+            scores = [
+                max(float(mention @ token) for token, kept in zip(document, m, strict=True) if kept) / t
+                for document, m in zip(documents, mask, strict=True)
+            ]
+            total = math.log(sum(math.exp(s) for s in scores))
+            chosen = [s for s, p in zip(scores, positive[row], strict=True) if p]
+            if chosen and reading == "mean_log":
+                rows.append(-sum(s - total for s in chosen) / len(chosen))
+            elif chosen:
+                rows.append(total - math.log(sum(math.exp(s) for s in chosen)))
+        losses.append(sum(rows) / len(rows) if rows else 0.0)
+    return sum(losses) / len(losses)
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    seed=seeds,
+    strategy=st.sampled_from(["unit", "numeric", "joint", "separate"]),
+    reading=st.sampled_from(["mean_log", "log_sum"]),
+)
+def test_contrastive_loss_follows_its_formula(seed: int, strategy: Strategy, reading: str) -> None:
+    encoded, labels = toy_batch(seed)
+    mentions = mention_vectors(encoded.ungated, labels.conditions)
+    loss = contrastive_loss(
+        mentions,
+        encoded.documents,
+        encoded.document_mask,
+        labels.conditions,
+        labels.quantities,
+        strategy=strategy,
+        multi_positive=reading,  # type: ignore[arg-type]
+        temperature=0.3,
+    )
+    sets = contrastive_positives(labels.conditions, labels.quantities, strategy)
+    expected = slow_contrastive(
+        mentions.detach(), encoded.documents.detach(), encoded.document_mask, sets, reading, 0.3
+    )
+    assert loss.item() == pytest.approx(expected, rel=1e-4, abs=1e-5)
+    loss.backward()
+    assert encoded.ungated.grad is not None and encoded.ungated.grad.isfinite().all()
+
+
+def test_mention_vector_is_the_mean_of_its_tokens() -> None:
+    encoded, labels = toy_batch(0)
+    c = labels.conditions
+    vectors = mention_vectors(encoded.ungated, c)
+    for row in range(len(c)):
+        tokens = encoded.ungated[c.query[row]][c.mention[row]]
+        torch.testing.assert_close(vectors[row], tokens.mean(dim=0))
+
+
+def test_detection_loss_counts_words_only() -> None:
+    logits = torch.tensor([[2.0, -1.0, 50.0]])
+    gold = torch.tensor([[True, False, False]])
+    words = torch.tensor([[True, True, False]])
+    expected = (math.log(1 + math.exp(-2)) + math.log(1 + math.exp(-1))) / 2
+    assert detection_loss(logits, gold, words).item() == pytest.approx(expected, rel=1e-5)
+
+
+@given(st.floats(min_value=1e-12, max_value=1e12), st.sampled_from([1, -1]))
+def test_scientific_notation_gives_the_value_back(size: float, sign: int) -> None:
+    value = torch.tensor([sign * size], dtype=torch.float64)
+    mantissa, exponent = scientific(value)
+    assert 1 <= abs(mantissa.item()) < 10
+    assert mantissa.item() * 10 ** exponent.item() == pytest.approx(sign * size, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(0, (0, 0)), (1000, (1, 3)), (-250, (-2.5, 2)), (0.05, (5, -2))]
+)
+def test_scientific_notation_of_known_values(value: float, expected: tuple[float, float]) -> None:
+    mantissa, exponent = scientific(torch.tensor([value], dtype=torch.float64))
+    assert (mantissa.item(), exponent.item()) == pytest.approx(expected)
+
+
+def test_property_losses_follow_their_formula() -> None:
+    encoded, labels = toy_batch(5)
+    c = labels.conditions
+    heads = PropertyHeads(DIM, UNITS, hidden_dim=4)
+    mentions = mention_vectors(encoded.ungated, c).detach()
+    losses = heads(mentions, c)
+    known = c.unit >= 0
+    assert losses["unit"].item() == pytest.approx(
+        F.cross_entropy(heads.unit(mentions)[known], c.unit[known]).item(), rel=1e-5
+    )
+    mantissa = sum(
+        (heads.mantissa(m).item() - float(v) / 10) ** 2 for m, v in zip(mentions, c.value, strict=True)
+    )
+    assert losses["mantissa"].item() == pytest.approx(mantissa / len(c), rel=1e-4)
+    exponent = sum(heads.exponent(m).item() ** 2 for m in mentions)  # the toy values are 1 to 4
+    assert losses["exponent"].item() == pytest.approx(exponent / len(c), rel=1e-4)
+    assert losses["operator"].item() == pytest.approx(
+        F.cross_entropy(heads.operator(mentions), c.operator).item(), rel=1e-5
+    )
+
+
+def toy_batch(
+    seed: int, queries: int = 4, documents: int = 8, conditions: int = 5
+) -> tuple[EncodedBatch, BatchLabels]:
+    g = torch.Generator().manual_seed(seed)
+
+    def vectors(count: int, tokens: int) -> Tensor:
+        return F.normalize(torch.randn(count, tokens, DIM, generator=g), dim=-1).requires_grad_()
+
+    ungated = vectors(queries, QUERY_TOKENS)
+    c = condition_rows(seed, queries, conditions)
+    quantity_mask = torch.zeros(queries, QUERY_TOKENS, dtype=torch.bool)
+    for row in range(len(c)):
+        quantity_mask[c.query[row]] |= c.mention[row]
+    mask = torch.ones(queries, QUERY_TOKENS, dtype=torch.bool)
+    document_mask = torch.arange(DOCUMENT_TOKENS) < torch.randint(
+        1, DOCUMENT_TOKENS + 1, (documents, 1), generator=g
+    )
+    encoded = EncodedBatch(
+        queries=ungated,
+        ungated=ungated,
+        query_mask=mask,
+        word_mask=mask,
+        documents=vectors(documents, DOCUMENT_TOKENS),
+        document_mask=document_mask,
+        num_logit=torch.randn(queries, QUERY_TOKENS, generator=g),
+    )
+    target = torch.arange(queries) * 2
+    return encoded, BatchLabels(target, None, quantity_mask, c, quantity_table(seed, documents))
+
+
+def test_the_total_is_the_weighted_sum_of_its_parts() -> None:
+    encoded, labels = toy_batch(9)
+    made = NumColBERTLoss(LossSettings(contrastive=0.1, detection=0.2, properties=0.3), DIM, UNITS)
+    losses = made(encoded, labels)
+    p = {name: value.item() for name, value in losses.parts.items()}
+    expected = (
+        p["retrieval"]
+        + 0.1 * p["contrastive"]
+        + 0.2 * p["detection"]
+        + 0.3 * (p["unit"] + p["mantissa"] + p["exponent"] + p["operator"])
+    )
+    assert losses.total.item() == pytest.approx(expected, rel=1e-5)
+
+
+def test_weights_of_zero_leave_colberts_own_loss() -> None:
+    encoded, labels = toy_batch(9)
+    losses = NumColBERTLoss(LossSettings(contrastive=0, detection=0, properties=0), DIM, UNITS)(
+        encoded, labels
+    )
+    assert set(losses.parts) == {"retrieval"}
+    assert losses.total.item() == losses.parts["retrieval"].item()
+
+
+def test_a_batch_without_any_condition_trains_retrieval_only() -> None:
+    encoded, labels = toy_batch(4)
+    c = labels.conditions
+    labels.conditions = Conditions(*(getattr(c, name)[:0] for name in Conditions.__slots__))
+    losses = NumColBERTLoss(LossSettings(detection=0), DIM, UNITS)(encoded, labels)
+    assert losses.total.item() == pytest.approx(losses.parts["retrieval"].item())
+    losses.total.backward()
