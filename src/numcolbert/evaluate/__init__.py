@@ -1,1 +1,1 @@
-"""Runs to numbers."""
+"""Runs in, numbers with statistics out."""

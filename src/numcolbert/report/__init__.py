@@ -1,1 +1,1 @@
-"""Numbers to tables and figures."""
+"""Numbers in, tables, figures and pages out."""

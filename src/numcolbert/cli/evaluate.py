@@ -1,0 +1,156 @@
+"""`numcolbert evaluate`: measure TREC runs, compare them, say what is significant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from numcolbert.cli.output import JsonOption, print_json, print_table
+from numcolbert.errors import ConflictError, UsageError
+
+if TYPE_CHECKING:
+    from numcolbert.evaluate.compare import Comparison
+    from numcolbert.evaluate.slices import Slice
+    from numcolbert.evaluate.trec import Qrels
+    from numcolbert.report.grid import Grid
+
+
+def evaluate(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN...", help="TREC run files, or NAME=FILE.")],
+    qrels: Annotated[Path, typer.Option("--qrels", help="TREC qrels file.")],
+    baseline: Annotated[
+        str | None, typer.Option("--baseline", help="Test every run against this one (its name or file).")
+    ] = None,
+    subsets: Annotated[
+        Path | None, typer.Option("--subsets", help="Folder of qrels files, measured one by one.")
+    ] = None,
+    attributes: Annotated[
+        Path | None, typer.Option("--attributes", help="attributes.json: measure each operator on its own.")
+    ] = None,
+    measures: Annotated[
+        list[str] | None, typer.Option("--measures", "-m", help="ir-measures names; repeat or use commas.")
+    ] = None,
+    tukey: Annotated[bool, typer.Option("--tukey", help="Also compare all pairs with Tukey's HSD.")] = False,
+    alpha: Annotated[float, typer.Option("--alpha", help="Level of significance.")] = 0.05,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
+    dataset: Annotated[str | None, typer.Option("--dataset", help="Name shown above the table.")] = None,
+    ignore_unknown: Annotated[
+        bool, typer.Option("--ignore-unknown", help="Drop run queries that the qrels do not judge.")
+    ] = False,
+    as_json: JsonOption = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX (booktabs).")] = False,
+    html: Annotated[Path | None, typer.Option("--html", help="Write a self-contained page here.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the page if it exists.")] = False,
+) -> None:
+    """Measure TREC runs; missing queries count as zero.
+
+    Example: [bold]numcolbert evaluate bm25.run ours.run --qrels qrels.trec --baseline bm25[/bold]
+    """
+    from numcolbert.evaluate.compare import compare
+    from numcolbert.evaluate.measures import DEFAULT_MEASURES, canonical_measures
+    from numcolbert.evaluate.trec import read_qrels, read_run
+    from numcolbert.report.grid import to_latex, to_markdown
+    from numcolbert.report.tables import comparison_grids
+
+    if as_json + markdown + latex > 1:
+        raise UsageError("--json, --markdown and --latex exclude each other.", hint="choose one")
+    if not 0 < alpha < 1:
+        raise UsageError(f"--alpha is {alpha:g}.", hint="give a number between 0 and 1, as in 0.05")
+    if html is not None and html.exists() and not overwrite:
+        raise ConflictError(f"'{html}' already exists.", hint="pass --overwrite or choose another file")
+    chosen = [name for given in measures or DEFAULT_MEASURES for name in given.split(",") if name]
+    names = canonical_measures(chosen)
+    files = named_files(runs)
+    judged = read_qrels(qrels)
+    known = None if ignore_unknown else judged.keys()
+    comparison = compare(
+        {name: read_run(path, queries=known) for name, path in files.items()},
+        judged,
+        _baseline_name(baseline, files),
+        dataset=dataset or qrels.resolve().parent.name or "all",
+        measures=names,
+        slices=_slices(judged, subsets, attributes),
+        with_tukey=tukey,
+        alpha=alpha,
+        seed=seed,
+    )
+    grids = comparison_grids(comparison)
+    if html is not None:
+        _write_page(html, comparison, grids)
+    if as_json:
+        print_json(comparison)
+    elif markdown:
+        typer.echo("\n".join(map(to_markdown, grids)), nl=False)
+    elif latex:
+        typer.echo("\n".join(map(to_latex, grids)), nl=False)
+    else:
+        print_grids(grids)
+
+
+def named_files(given: list[str]) -> dict[str, Path]:
+    """'ours=runs/a.run' names a run; a bare file is named by its stem."""
+    files: dict[str, Path] = {}
+    for text in given:
+        name, equals, file = text.partition("=")
+        if not equals or Path(text).exists():
+            name, file = Path(text).stem, text
+        if name in files:
+            raise UsageError(f"Two runs are named '{name}'.", hint=f"name one: other={file}")
+        files[name] = Path(file)
+    return files
+
+
+def print_grids(grids: list[Grid]) -> None:
+    from numcolbert.report.grid import to_cells
+
+    for position, grid in enumerate(grids):
+        if position:
+            typer.echo()
+        # Titles and notes go to stderr, so that what is piped is the table alone; with several tables the
+        # title stays with its table.
+        if len(grids) > 1:
+            typer.echo(f"# {grid.title}")
+        print_table(grid.columns, to_cells(grid), title=None if len(grids) > 1 else grid.title)
+    for note in dict.fromkeys(note for grid in grids for note in grid.notes):
+        typer.echo(note, err=True)
+
+
+def _baseline_name(baseline: str | None, files: dict[str, Path]) -> str | None:
+    if baseline is None or baseline in files:
+        return baseline
+    same = [name for name, path in files.items() if path == Path(baseline)]
+    if not same:
+        raise UsageError(
+            f"The baseline '{baseline}' is not among the runs.", hint="choose one of " + ", ".join(files)
+        )
+    return same[0]
+
+
+def _slices(judged: Qrels, subsets: Path | None, attributes: Path | None) -> list[Slice]:
+    from numcolbert.evaluate.slices import check_inside, operator_slices, read_attributes, subset_slices
+
+    slices = operator_slices(judged, read_attributes(attributes)) if attributes else []
+    if subsets:
+        slices += subset_slices(subsets)
+    check_inside(slices, judged)
+    return slices
+
+
+def _write_page(path: Path, comparison: Comparison, grids: list[Grid]) -> None:
+    from numcolbert import __version__
+    from numcolbert.report.html import Page, Section, write
+
+    first, *rest = grids
+    sections = [Section("All queries", [first])]
+    if rest:
+        sections.append(Section("Parts of the query set", rest))
+    facts = {
+        "software": f"numcolbert {__version__}",
+        "intervals": f"{comparison.level:.0%} bootstrap over queries, {comparison.resamples:,} resamples, "
+        f"seed {comparison.seed}; point at a number to see it",
+    }
+    lead = f"{len(comparison.overall.rows)} systems, {comparison.overall.queries:,} queries"
+    write(Page(f"Evaluation: {comparison.dataset}", lead, sections=sections, facts=facts), path)

@@ -1,0 +1,95 @@
+"""`numcolbert evaluate` as a person types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from numcolbert.cli.app import app
+from numcolbert.cli.evaluate import named_files
+from numcolbert.errors import ConflictError, InputError, NumColBERTError, UsageError
+from numcolbert.evaluate.trec import write_qrels, write_run
+
+QRELS = {f"q{i}": {"a": 1} for i in range(6)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_qrels(tmp_path / "qrels.trec", QRELS)
+    write_qrels(tmp_path / "subsets" / "less.trec", {"q0": {"a": 1}})
+    write_run(tmp_path / "good.run", {q: {"a": 2.0, "b": 1.0} for q in QRELS}, "good")
+    write_run(tmp_path / "bad.run", {q: {"b": 2.0, "a": 1.0} for q in QRELS}, "bad")
+    attributes = {q: {"operator": "<" if q == "q0" else ">"} for q in QRELS}
+    (tmp_path / "attributes.json").write_text(json.dumps(attributes))
+    return tmp_path
+
+
+def invoke(folder: Path, *options: str, runs: tuple[str, ...] = ("good.run", "bad.run")) -> str:
+    arguments = ["evaluate", *(str(folder / run) for run in runs), "--qrels", str(folder / "qrels.trec")]
+    result = CliRunner().invoke(app, [*arguments, *options])
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_columns_when_piped(folder: Path) -> None:
+    lines = invoke(folder, "--baseline", "good").splitlines()
+    assert lines[0].split("\t") == ["system", "nDCG@10", "RR@10", "P@10", "R@100"]
+    assert lines[2].split("\t") == ["bad", "0.631▼", "0.500▼", "0.100", "1.000"]
+
+
+def test_json(folder: Path) -> None:
+    report = json.loads(invoke(folder, "--json", "-m", "RR@10,R@5", "--baseline", str(folder / "bad.run")))
+    assert report["measures"] == ["RR@10", "R@5"] and report["baseline"] == "bad"
+    assert report["tables"][0]["rows"][0]["cells"]["RR@10"]["mean"] == 1.0
+
+
+def test_subsets_and_operators(folder: Path) -> None:
+    options = ("--subsets", str(folder / "subsets"), "--attributes", str(folder / "attributes.json"))
+    report = json.loads(invoke(folder, "--json", *options))
+    assert [(t["name"], t["queries"]) for t in report["tables"][1:]] == [("<", 1), (">", 5), ("less", 1)]
+
+
+def test_markdown_and_latex(folder: Path) -> None:
+    assert "| good | **1.000** |" in invoke(folder, "--markdown")
+    assert r"\toprule" in invoke(folder, "--latex", "--tukey", "-m", "P@1")
+
+
+def test_page(folder: Path) -> None:
+    page = folder / "report.html"
+    invoke(folder, "--html", str(page), "--dataset", "tiny")
+    assert "<title>Evaluation: tiny</title>" in page.read_text()
+    with pytest.raises(ConflictError):
+        invoke(folder, "--html", str(page))
+    invoke(folder, "--html", str(page), "--overwrite")
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (("--json", "--latex"), UsageError, "exclude each other"),
+        (("--alpha", "2"), UsageError, "--alpha is 2"),
+        (("--baseline", "other"), UsageError, "'other' is not among"),
+        (("-m", "nonsense"), UsageError, "'nonsense' is not a measure"),
+    ],
+)
+def test_wrong_use(folder: Path, options: tuple[str, ...], kind: type[NumColBERTError], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        invoke(folder, *options)
+
+
+def test_a_run_of_another_benchmark(folder: Path) -> None:
+    write_run(folder / "other.run", {"zz": {"a": 1.0}}, "t")
+    with pytest.raises(InputError, match=r"Line 1 of .*other.run' names the query 'zz'"):
+        invoke(folder, runs=("other.run",))
+    assert "0.000" in invoke(folder, "--ignore-unknown", runs=("other.run",))
+
+
+def test_names() -> None:
+    assert named_files(["a/x.run", "ours=b/x.run"]) == {"x": Path("a/x.run"), "ours": Path("b/x.run")}
+    with pytest.raises(UsageError, match="Two runs are named 'x'"):
+        named_files(["a/x.run", "b/x.run"])

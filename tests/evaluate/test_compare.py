@@ -1,0 +1,125 @@
+"""One call compares runs; slices and families are right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from numcolbert.errors import InputError, NotFoundError, UsageError
+from numcolbert.evaluate.compare import compare
+from numcolbert.evaluate.significance import holm
+from numcolbert.evaluate.slices import (
+    Slice,
+    check_inside,
+    operator_slices,
+    read_attributes,
+    subset_slices,
+    suite_slices,
+)
+from numcolbert.evaluate.trec import write_qrels
+
+QRELS = {f"q{i:02}": {"good": 1} for i in range(20)}
+
+
+def run_with_ranks(ranks: list[int]):
+    """A run that puts the relevant document at the given rank of each query."""
+    return {
+        query: {
+            ("good" if position == rank else f"d{position}"): 20.0 - position for position in range(1, 12)
+        }
+        for query, rank in zip(QRELS, ranks, strict=True)
+    }
+
+
+RUNS = {
+    "base": run_with_ranks([2, 3] * 10),
+    "better": run_with_ranks([1, 2] * 10),
+    "worse": run_with_ranks([5, 9] * 10),
+    "same": run_with_ranks([3, 2] * 10),
+}
+
+
+def test_means_marks_and_families() -> None:
+    report = compare(RUNS, QRELS, "base", measures=["RR@10", "P@10"])
+    rows = {row.system: row for row in report.overall.rows}
+    assert rows["base"].cells["RR@10"].mean == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert rows["base"].cells["RR@10"].versus is None
+    marks = {name: row.cells["RR@10"].versus.mark for name, row in rows.items() if name != "base"}
+    assert marks == {"better": "+", "worse": "-", "same": ""}
+    assert all(row.cells["P@10"].versus.mark == "" for name, row in rows.items() if name != "base")
+
+    def reciprocal(name: str):
+        return [
+            next(1 / r for r, d in enumerate(ranking, 1) if d == "good") for ranking in RUNS[name].values()
+        ]
+
+    others = ["better", "worse", "same"]
+    raw = [stats.ttest_rel(reciprocal(name), reciprocal("base")).pvalue for name in others]
+    corrected = [rows[name].cells["RR@10"].versus.p_holm for name in others]
+    assert corrected == pytest.approx(holm(raw))
+    assert rows["better"].cells["RR@10"].low < rows["better"].cells["RR@10"].mean
+    assert report.overall.best("RR@10") == rows["better"].cells["RR@10"].mean
+
+
+def test_slices_are_tables_of_their_own() -> None:
+    even = {query: judged for i, (query, judged) in enumerate(QRELS.items()) if i % 2 == 0}
+    report = compare(RUNS, QRELS, slices=[Slice("even", even)], measures=["RR@10"])
+    assert [(table.name, table.queries) for table in report.tables] == [("all", 20), ("even", 10)]
+    assert report.tables[1].rows[0].cells["RR@10"].mean == pytest.approx(1 / 2)
+
+
+def test_tukey_on_request() -> None:
+    report = compare(RUNS, QRELS, measures=["RR@10"], with_tukey=True)
+    assert len(report.overall.tukey["RR@10"]) == 6
+
+
+def test_the_same_seed_gives_the_same_report() -> None:
+    assert compare(RUNS, QRELS, "base", seed=3) == compare(RUNS, QRELS, "base", seed=3)
+
+
+def test_wrong_use() -> None:
+    with pytest.raises(UsageError, match="'none' is not among the runs"):
+        compare(RUNS, QRELS, "none")
+    with pytest.raises(UsageError, match="no run"):
+        compare({}, QRELS)
+
+
+def test_operator_slices() -> None:
+    slices = operator_slices({"a": {"d": 1}, "b": {"d": 1}, "c": {"d": 1}}, {q: {"operator": o} for q, o in
+                             (("a", ">"), ("b", "="), ("c", ">"))})  # fmt: skip
+    assert [(part.name, sorted(part.qrels)) for part in slices] == [(">", ["a", "c"]), ("=", ["b"])]
+    with pytest.raises(InputError, match="'b' has no operator"):
+        operator_slices({"b": {"d": 1}}, {})
+
+
+def test_slices_from_folders(tmp_path: Path) -> None:
+    write_qrels(tmp_path / "qrels" / "less.trec", {"a": {"d": 1}})
+    write_qrels(tmp_path / "suites" / "hard" / "qrels.trec", {"b": {"d": 1}})
+    assert subset_slices(tmp_path / "qrels") == [Slice("less", {"a": {"d": 1}})]
+    assert suite_slices(tmp_path / "suites") == [Slice("hard", {"b": {"d": 1}})]
+    with pytest.raises(NotFoundError):
+        subset_slices(tmp_path / "nothing")
+    with pytest.raises(InputError, match="Subset 'less' judges query 'a'"):
+        check_inside(subset_slices(tmp_path / "qrels"), ["b"])
+
+
+def test_attributes_file(tmp_path: Path) -> None:
+    path = tmp_path / "attributes.json"
+    path.write_text(json.dumps({"q": {"operator": "<"}}))
+    assert read_attributes(path)["q"]["operator"] == "<"
+    path.write_text("{")
+    with pytest.raises(InputError, match="is not JSON"):
+        read_attributes(path)
+    path.write_text('{"q": 1}')
+    with pytest.raises(InputError, match="does not map"):
+        read_attributes(path)
+
+
+def test_many_runs_stay_fast() -> None:
+    runs = {f"s{i}": run_with_ranks(list(np.random.default_rng(i).integers(1, 11, 20))) for i in range(20)}
+    report = compare(runs, QRELS, "s0")
+    assert len(report.overall.rows) == 20
