@@ -1,0 +1,114 @@
+"""Query text to conditions, and whether a quantity satisfies one."""
+
+from __future__ import annotations
+
+import re
+
+from numcolbert.quantities.extract import extract
+from numcolbert.types import Condition, Operator, Quantity
+
+SAME_UNIT_TOLERANCE = 1e-6
+"""Relative difference below which two values in one unit are equal: floating point only."""
+CONVERTED_TOLERANCE = 5e-3
+"""The same after a conversion: "310 miles" is "500 km" as people round them."""
+APPROXIMATE_TOLERANCE = 0.1
+"""The same where one side says "about"."""
+
+_ADJECTIVES_UP = (
+    "more|greater|higher|larger|bigger|older|longer|heavier|taller|wider|faster|deeper|thicker|stronger|hotter|"
+    "warmer|farther|further|later|better|brighter|louder|costlier|dearer|pricier|steeper|broader"
+)
+_ADJECTIVES_DOWN = (
+    "less|fewer|lower|smaller|cheaper|lighter|shorter|younger|narrower|slower|shallower|thinner|weaker|cooler|"
+    "colder|nearer|closer|earlier|worse|quieter|tinier"
+)
+_NO = r"(?:no|not|never|isn't|isn’t|doesn't|aren't)"
+# (operator, phrase before the threshold); the first that matches the words right before it wins.
+_BEFORE: list[tuple[Operator, str]] = [
+    ("<=", rf"{_NO} (?:\w+ )?(?:{_ADJECTIVES_UP}) than|{_NO} (?:above|over|exceed(?:s|ing)?|surpass(?:ing)?|beyond|upwards of)|does not exceed|do not exceed|must not exceed"),
+    (">=", rf"{_NO} (?:\w+ )?(?:{_ADJECTIVES_DOWN}) than|{_NO} (?:below|under)|does not fall below"),
+    (">=", r"(?:greater|more|higher|larger) than or equal to|at least|at the (?:very )?least|a minimum of|minimum of|minimum|min\.?|starting at|starting from|from at least|>=|=>|≥|⩾|not less than|equal to or (?:greater|more|higher|larger) than"),
+    ("<=", r"(?:less|lower|smaller|fewer) than or equal to|at most|at the most|a maximum of|maximum of|maximum|max\.?|up to|as much as|as many as|as high as|capped at|limited to|<=|=<|≤|⩽|within|not more than|equal to or (?:less|lower|smaller) than"),
+    (">", rf"(?:{_ADJECTIVES_UP}) than|above|over|exceeds?|exceeding|exceeded|beyond|north of|in excess of|upwards? of|surpass(?:es|ing|ed)?|greater|topping|topped|tops|past|beats?|beating|>|＞"),
+    ("<", rf"(?:{_ADJECTIVES_DOWN}) than|below|under|beneath|short of|south of|shy of|smaller|inferior to|<|＜"),
+    ("=", r"equal to|equals?|equalling|exactly|precisely|amount(?:s|ing|ed)? to|total(?:s|ing|ling)?|worth|valued at|priced at|costing|costs?|measuring|weighing|of|at|is|was|are|were|being|reach(?:es|ing|ed)?|=|＝"),
+]  # fmt: skip
+_FILLER = r"(?:\s+(?:a|an|the|about|around|approximately|roughly|nearly|almost|just|some|only|exactly|of|total of))*\s*"
+_PATTERNS = [
+    (operator, re.compile(rf"(?<![\w<>=])(?:{phrase}){_FILLER}$", re.IGNORECASE))
+    for operator, phrase in _BEFORE
+]
+_UP_TAIL = rf"more|greater|higher|larger|above|over|up|upwards?|beyond|{_ADJECTIVES_UP}"
+_DOWN_TAIL = rf"less|fewer|lower|smaller|below|under|{_ADJECTIVES_DOWN}"
+_AFTER: list[tuple[Operator, re.Pattern[str]]] = [
+    (">=", re.compile(rf"\s*(?:\+|,?\s*(?:or|and)\s+(?:{_UP_TAIL})\b|\s(?:minimum|at least|min\b))", re.I)),
+    (
+        "<=",
+        re.compile(rf"\s*(?:,?\s*(?:or|and)\s+(?:{_DOWN_TAIL})\b|\s(?:maximum|at most|max\b|tops\b))", re.I),
+    ),
+]
+_YEARS_BEFORE = re.compile(r"\b(?:in|since|after|before|during|by|until|year|fiscal)\s+$", re.IGNORECASE)
+
+
+def conditions(query: str) -> list[Condition]:
+    """The numerical conditions of a query, in order. A bare quantity with a unit means "="."""
+    found = []
+    floor = 0
+    for quantity in extract(query):
+        condition = _condition(query, quantity, floor)
+        if condition:
+            found.append(condition)
+            floor = condition.span[1]
+    return found
+
+
+def _condition(query: str, quantity: Quantity, floor: int) -> Condition | None:
+    start, end = quantity.span
+    if quantity.is_range:
+        opener = re.compile(r"\b(?:between|from|ranging from|in the range of)\s+$", re.I).search(
+            query, floor, start
+        )
+        return Condition("range", quantity, (opener.start() if opener else start, end))
+    for operator, pattern in _AFTER:
+        if tail := pattern.match(query, end):
+            return Condition(operator, quantity, (start, tail.end()))
+    for operator, pattern in _PATTERNS:
+        if head := pattern.search(query, max(floor, start - 48), start):
+            return Condition(operator, quantity, (head.start(), end))
+    if quantity.unit is None and quantity.value == int(quantity.value):
+        return None  # "top 10 phones", "iPhone 15"
+    return Condition("=", quantity, (start, end))
+
+
+def satisfies(quantity: Quantity, condition: Condition) -> bool | None:
+    """Whether a passage's quantity satisfies a query's condition; None where they cannot be compared.
+
+    A range in the passage satisfies a condition when every value in it does. `=` allows for rounding: see the
+    tolerances above.
+    """
+    wanted = condition.quantity
+    if quantity.dimension != wanted.dimension:
+        return None
+    low = quantity.base_value if quantity.base_low is None else quantity.base_low
+    high = quantity.base_value if quantity.base_high is None else quantity.base_high
+    target = wanted.base_value
+    tolerance = SAME_UNIT_TOLERANCE if quantity.unit == wanted.unit else CONVERTED_TOLERANCE
+    slack = 1e-9 * abs(target) if quantity.unit == wanted.unit else 1e-6 * abs(target)
+    match condition.operator:
+        case ">":
+            return low > target + slack
+        case "<":
+            return high < target - slack
+        case ">=":
+            return low >= target - slack
+        case "<=":
+            return high <= target + slack
+        case "range":
+            bottom = target if wanted.base_low is None else wanted.base_low
+            top = target if wanted.base_high is None else wanted.base_high
+            return low >= bottom - slack and high <= top + slack
+        case _:
+            if quantity.approximate or wanted.approximate:
+                tolerance = APPROXIMATE_TOLERANCE
+            room = tolerance * abs(target)
+            return abs(low - target) <= room and abs(high - target) <= room

@@ -1,0 +1,120 @@
+"""Numbers as people write them: digits, fractions, powers of ten, words and scale words."""
+
+from __future__ import annotations
+
+import re
+
+ONES = {w: i for i, w in enumerate(
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen".split())}  # fmt: skip
+TENS = {w: i * 10 for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+SCALES = {
+    "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "quadrillion": 1e15,
+    "mln": 1e6, "mlns": 1e6, "mn": 1e6, "mio": 1e6, "bln": 1e9, "blns": 1e9, "bn": 1e9, "trln": 1e12,
+    "tn": 1e12, "lakh": 1e5, "crore": 1e7, "dozen": 12.0,
+}  # fmt: skip
+LETTER_SCALES = {"k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "mm": 1e6, "MM": 1e6, "b": 1e9, "B": 1e9, "t": 1e12,
+                 "T": 1e12}  # fmt: skip
+VULGAR = {"½": 1 / 2, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 1 / 4, "¾": 3 / 4, "⅕": 0.2, "⅖": 0.4, "⅗": 0.6, "⅘": 0.8,
+          "⅙": 1 / 6, "⅚": 5 / 6, "⅛": 0.125, "⅜": 0.375, "⅝": 0.625, "⅞": 0.875}  # fmt: skip
+FRACTION_WORDS = {"half": 1 / 2, "third": 1 / 3, "quarter": 1 / 4, "fourth": 1 / 4, "fifth": 1 / 5,
+                  "sixth": 1 / 6, "seventh": 1 / 7, "eighth": 1 / 8, "tenth": 1 / 10}  # fmt: skip
+
+_SPACE = "[ \u00a0\u2009\u202f]"
+_THIN = "[\u00a0\u2009\u202f]"
+_INTEGER = rf"\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,3}}(?:{_THIN}\d{{3}})+(?!\d)|\d+"
+_POWER = r"(?:[eE][-+−]?\d{1,2}(?![\w.])|\s?[x×*·]\s?10\s?(?:\^|\*\*)\s?\(?[-−–+]?\d{1,2}\)?|\s?[×]\s?10[-−–]?[1-9]\d?(?!\d)|\s?[x×]\s?10[-−–⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|\s?[x×]\s?10[-−–][1-9]\d?(?!\d))"  # noqa: E501
+_VULGAR = "[" + "".join(VULGAR) + "]"
+LITERAL = (
+    rf"(?:(?:(?P<whole>\d{{1,4}})(?:-|{_SPACE}))?(?P<top>\d{{1,2}})[/⁄](?P<bottom>\d{{1,3}})(?![\d/⁄.])"
+    rf"|(?P<before>\d*){_SPACE}?(?P<vulgar>{_VULGAR})"
+    rf"|(?P<plain>(?:{_INTEGER})(?:\.\d+)?|\.\d+)(?P<power>{_POWER})?)"
+)
+
+_SMALL = rf"(?:(?:{'|'.join(TENS)})(?:[ -]?(?:{'|'.join(list(ONES)[1:10])}))?|{'|'.join(reversed(ONES))})"
+_SCALE = "(?:thousand|million|billion|trillion)"
+_GROUP = rf"(?:(?:{_SMALL}|an?)[ -]hundred(?:[ -](?:and[ -])?{_SMALL})?|{_SMALL})"
+_PARTS = "halves|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|tenths?"
+WORDS = (
+    rf"(?:half an? {_SCALE}"
+    rf"|(?:one|two|three|four|five|six|seven|nine)[ -](?:{_PARTS})\b"
+    rf"|{_GROUP}(?:[ -]{_SCALE},?[ -](?:and[ -])?{_GROUP})+(?:[ -]{_SCALE})?"
+    rf"|(?:{_GROUP}|an?)[ -](?:and[ -]a[ -]half[ -])?{_SCALE}"
+    rf"|{_GROUP}(?:fold)?|an?[ -]dozen)(?![a-z])"
+)
+# What only a loose reading counts: vague plurals and shares.
+LOOSE = (
+    r"(?:(?:tens|hundreds|dozens|thousands|millions|billions|trillions) of (?:thousands of |millions of "
+    r"|billions of )?|half(?= (?:of|the))|an? (?:third|quarter|fifth|tenth)(?= of\b))"
+)
+NUMBER = re.compile(rf"{LITERAL}|(?<![A-Za-z])(?i:(?P<words>{WORDS})|(?P<loose>{LOOSE}))")
+QUICK = re.compile(rf"\d|{_VULGAR}|(?<![A-Za-z])(?i:{WORDS}|{LOOSE})")
+"""Whether a text is worth reading at all."""
+
+SCALE = re.compile(
+    rf"(?:{_SPACE}|-)?(?P<word>(?i:{'|'.join(sorted(SCALES, key=len, reverse=True))}))(?![A-Za-z])\.?(?<!\.)"
+    rf"|{_SPACE}?(?P<letter>mm|MM|[kKmMbBtT])(?![\w%²³/])"
+)
+_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−–", "0123456789---")
+_EXPONENT = re.compile(r"(?:[eE]|10\s?(?:\^|\*\*)?\s?\(?)([-+]?\d+)\)?$")
+
+
+def literal_value(match: re.Match[str]) -> float | None:
+    """The value of a digit number, None for a fraction that is none ("24/7")."""
+    if match["vulgar"]:
+        return float(match["before"] or 0) + VULGAR[match["vulgar"]]
+    if match["top"]:
+        top, bottom = int(match["top"]), int(match["bottom"])
+        if top >= bottom or bottom == 0:
+            return None
+        return float(match["whole"] or 0) + top / bottom
+    value = float(re.sub("[,\u00a0\u2009\u202f]", "", match["plain"]))
+    if match["power"]:
+        exponent = _EXPONENT.search(match["power"].translate(_SUPERSCRIPT))
+        if exponent:
+            power = int(exponent[1])
+            return value * 10.0**power if abs(power) < 60 else None
+    return value
+
+
+def words_value(text: str) -> float:
+    """'twenty-five thousand' -> 25000, 'half a million' -> 500000, 'two-thirds' -> 0.667, 'sixfold' -> 6."""
+    total = current = 0.0
+    for word in re.split(r"[\s,-]+", text.lower()):
+        stem = word.removesuffix("fold")
+        if stem in ONES:
+            current += ONES[stem]
+        elif stem in TENS:
+            current += TENS[stem]
+        elif word == "hundred":
+            current = (current or 1) * 100
+        elif word == "dozen":
+            current = (current or 1) * 12
+        elif word in SCALES:
+            total, current = total + (current or 1) * SCALES[word], 0.0
+        elif word == "half":
+            current += 0.5
+        elif word.removesuffix("s") in FRACTION_WORDS or word == "halves":
+            current *= FRACTION_WORDS.get(word.removesuffix("s"), 0.5)
+        elif word and word not in ("a", "an", "and"):  # "seventyfive"
+            tens = next(t for t in TENS if word.startswith(t))
+            current += TENS[tens] + ONES[word.removeprefix(tens)]
+    return total + current
+
+
+VAGUE = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6, "billions": 1e9,
+         "trillions": 1e12}  # fmt: skip
+
+
+def loose_values(text: str) -> tuple[float, float]:
+    """(low, high) of a vague amount: 'tens of thousands of' -> (1e4, 1e5); a share has low == high."""
+    words = [word for word in text.lower().split() if word not in ("of", "a", "an")]
+    if words[0] in FRACTION_WORDS:
+        share = FRACTION_WORDS[words[0]]
+        return share, share
+    if words == ["dozens"]:
+        return 12.0, 120.0
+    low = 1.0
+    for word in words:
+        low *= VAGUE[word]
+    return low, low * 10

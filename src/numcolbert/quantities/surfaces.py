@@ -1,0 +1,137 @@
+"""Reads the unit that follows a number, rates included: "mg/dl", "dollars a share", "mg kg−1 day−1"."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cache
+
+from numcolbert.quantities import counts, units
+from numcolbert.quantities.units import UnitInfo
+
+_TOKEN = re.compile(r"[^\W\d_]+|\S")
+_GAP = re.compile("[ \u00a0\u2009\u202f-]{0,2}")
+_PER = re.compile(r"(?P<slash>\s?/\s?)|(?P<per>[\s-]+per[\s-]+)|(?P<article>\s+an?\s+|-an?-)", re.IGNORECASE)
+_INVERSE = re.compile(r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?(?:[-−–‐]1|⁻¹)(?![\d])")
+_AMOUNT = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[ \u00a0-]?")
+_PLACE_NOUNS = frozenset(
+    "share barrel bbl ounce day week month year hour minute second pound ton tonne night person head unit piece "
+    "gallon litre liter mile kilometre square bushel game quarter ads shr room seat carat gram kilogram kg mt "
+    "annum pop employee household vehicle car bottle kilowatt megawatt mmbtu therm decade century".split()
+)
+# Symbols that are ordinary words or labels when they stand apart from the number.
+_ATTACHED_ONLY = frozenset({"A", "B", "T", "J", "N", "t", "y", "c", "V", "x", "×", "mi", "ha", "d", "b"})
+
+
+@dataclass(slots=True)
+class _Node:
+    children: dict[str, _Node] = field(default_factory=dict)
+    unit: UnitInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnitMatch:
+    unit: UnitInfo
+    start: int
+    end: int
+
+
+@cache
+def _tries() -> tuple[_Node, _Node]:
+    """Token tries over the symbols (case counts) and over the spelled forms (lower case)."""
+    table = units.table()
+    exact, folded = _Node(), _Node()
+    for root, surfaces in ((exact, table.exact), (folded, table.folded)):
+        for surface, unit in surfaces.items():
+            node = root
+            for token in _TOKEN.findall(surface.replace("-", " ")):
+                node = node.children.setdefault(token, _Node())
+            node.unit = node.unit or unit
+    return exact, folded
+
+
+def _walk(text: str, start: int, node: _Node, lower: bool) -> tuple[UnitInfo, int] | None:
+    """The longest surface that begins at `start`."""
+    best: tuple[UnitInfo, int] | None = None
+    position = start
+    while True:
+        token = _TOKEN.match(text, position)
+        if token is None:
+            return best
+        child = node.children.get(token[0].lower() if lower else token[0])
+        if child is None:
+            return best
+        node, end = child, token.end()
+        if node.unit and not (end < len(text) and text[end].isdigit() and token[0][-1].isalpha()):
+            best = (node.unit, end)
+        if not node.children:
+            return best
+        position = _GAP.match(text, end).end()  # type: ignore[union-attr]
+        if position > end and position < len(text) and not text[position].isalpha():
+            return best  # "5 m 2 times" holds no square metre
+
+
+def simple_unit(text: str, start: int) -> UnitMatch | None:
+    """A unit of the table at `start`, behind at most a space or hyphen."""
+    begin = _GAP.match(text, start).end()  # type: ignore[union-attr]
+    if begin >= len(text):
+        return None
+    exact, folded = _tries()
+    found = [m for m in (_walk(text, begin, exact, False), _walk(text, begin, folded, True)) if m]
+    if not found:
+        return None
+    unit, end = max(found, key=lambda match: match[1])
+    if begin > start and text[begin:end] in _ATTACHED_ONLY:
+        return None
+    return UnitMatch(unit, begin, end)
+
+
+def _denominator(text: str, start: int, *, slash: bool, article: bool) -> tuple[UnitInfo | str, int] | None:
+    amount = _AMOUNT.match(text, start) if not article else None
+    unit_at = amount.end() if amount else start
+    found = simple_unit(text, unit_at)
+    if found and found.start == unit_at:
+        if article and found.unit.name not in _PLACE_NOUNS and found.unit.dimension != "time":
+            return None
+        return _scaled(found.unit, amount[1] if amount else None), found.end
+    word = re.compile(r"[A-Za-z]+").match(text, unit_at)
+    if word is None:
+        return None
+    noun = counts.singular(word[0].lower())
+    if (slash or article) and noun not in _PLACE_NOUNS:
+        return None
+    if noun in counts.NOT_COUNTED:
+        return None
+    name = "share" if noun == "shr" else noun
+    return (f"{amount[1].replace(',', '')}_{name}" if amount else name), word.end()
+
+
+def _scaled(unit: UnitInfo, amount: str | None) -> UnitInfo:
+    if amount is None:
+        return unit
+    number = float(amount.replace(",", ""))
+    return UnitInfo(f"{number:g}_{unit.name}", unit.dimension, unit.factor * number)
+
+
+def with_rates(text: str, match: UnitMatch) -> UnitMatch:
+    """Extend a unit by what it is "per"."""
+    unit, end = match.unit, match.end
+    for _ in range(3):
+        inverse = _INVERSE.match(text, end)
+        if inverse and (below := units.table().exact.get(inverse[1])):
+            unit, end = units.per(unit, below), inverse.end()
+            continue
+        link = _PER.match(text, end)
+        if link is None:
+            break
+        found = _denominator(text, link.end(), slash=bool(link["slash"]), article=bool(link["article"]))
+        if found is None:
+            break
+        unit, end = units.per(unit, found[0]), found[1]
+    return UnitMatch(unit, match.start, end)
+
+
+def unit_after(text: str, start: int) -> UnitMatch | None:
+    """The unit that follows a number ending at `start`, or None."""
+    match = simple_unit(text, start)
+    return with_rates(text, match) if match else None
