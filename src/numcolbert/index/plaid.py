@@ -1,0 +1,291 @@
+"""The default engine: centroids, a few bits a coordinate, and lists that lead from centroids to passages.
+
+A vector is stored as the number of its nearest centroid and the coarsely rounded rest (`codec.py`); a query
+looks at the passages in the lists of its nearest centroids only (`plaid_search.py`). Centroids never move
+once they are trained: new documents are coded with the present ones, and where those fit badly, further ones
+are added for the new documents. So nothing that is stored ever has to be coded again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numcolbert.config import settings_from
+from numcolbert.index.base import Scored
+from numcolbert.index.checks import checked_documents, checked_k, checked_query
+from numcolbert.index.codec import ResidualCodec, packed_bytes
+from numcolbert.index.columns import Column, Columns
+from numcolbert.index.kernels import count_listed, fill_lists
+from numcolbert.index.kmeans import Cells, train_centroids
+from numcolbert.index.passages import PASSAGE_COLUMNS, Passages
+from numcolbert.index.plaid_search import PlaidView, search
+from numcolbert.index.plaid_settings import MOST_CENTROIDS, PlaidSettings, automatic_centroids
+
+GROW_AT = 1.25
+"""Drift of a batch from which it gets centroids of its own."""
+REBUILD_AT = 1.5
+"""Drift of everything added since the build from which a rebuild is advised."""
+_SAMPLE_A_CENTROID = 48
+"""Vectors used for training, for each centroid."""
+_UNLISTED = 4096
+"""Passages that may wait outside the lists, or a quarter of those inside if that is more."""
+
+
+class PlaidEngine:
+    """`Engine` with centroids and residuals."""
+
+    KIND = "plaid"
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._settings = settings_from(PlaidSettings, columns.facts["settings"], "state.json")
+        self._changing = threading.RLock()
+        self._cells: Cells | None = None
+        self._view = self._look()
+
+    @classmethod
+    def create(
+        cls,
+        folder: Path,
+        dim: int,
+        settings: PlaidSettings | None = None,
+        *,
+        sample: NDArray[np.float32] | None = None,
+        expected_vectors: int | None = None,
+    ) -> PlaidEngine:
+        """Make an empty engine.
+
+        `sample` is `[vectors, dim]`, drawn from all documents that will be added, and `expected_vectors` how
+        many vectors those have: from them come the centroids. Without a sample the first `add` is the sample.
+        """
+        settings = settings or PlaidSettings()
+        columns = {
+            **PASSAGE_COLUMNS,
+            "centroids": Column("<f2", dim),
+            "ranges": Column("<f4", dim),  # two rows: the value of code 0, and the step between codes
+            "codes": Column("<u2", 0),
+            "residuals": Column("|u1", packed_bytes(dim, settings.nbits)),
+            "list_offsets": Column("<i8", 0),
+            "list_passages": Column("<u4", 0),
+        }
+        facts = {
+            "settings": asdict(settings),
+            "listed": 0,
+            "build_error": 0.0,
+            "added": 0,
+            "added_error": 0.0,
+        }
+        if sample is not None:
+            sample = checked_documents([0], [sample], dim)[2]
+        engine = cls(Columns.create(folder, cls.KIND, columns, facts))
+        if sample is not None:
+            engine._train(sample, expected_vectors or len(sample))
+            engine.commit()
+        return engine
+
+    @classmethod
+    def open(cls, folder: Path) -> PlaidEngine:
+        return cls(Columns.open(folder, cls.KIND))
+
+    def _look(self) -> PlaidView:
+        columns = self._columns
+        ranges = columns.array("ranges")
+        low, step = ranges if len(ranges) else np.zeros((2, self.dim), np.float32)
+        known: PlaidView | None = getattr(self, "_view", None)
+        centroids = columns.array("centroids")
+        return PlaidView(
+            settings=self._settings,
+            passages=Passages.of(columns),
+            centroids=known.centroids
+            if known is not None and len(known.centroids) == len(centroids)
+            else centroids.astype(np.float32),
+            codec=ResidualCodec(self._settings.nbits, low, step),
+            codes=columns.array("codes"),
+            residuals=columns.array("residuals"),
+            list_offsets=columns.array("list_offsets"),
+            list_passages=columns.array("list_passages"),
+            listed=columns.facts["listed"],
+        )
+
+    @property
+    def dim(self) -> int:
+        return self._columns["centroids"].width
+
+    @property
+    def count(self) -> int:
+        return self._view.passages.count
+
+    def keys(self) -> NDArray[np.int64]:
+        return self._view.passages.sorted_keys()
+
+    # ------------------------------------------------------------------------------------------ changing
+
+    def _train(self, sample: NDArray[np.float32], vectors: int) -> None:
+        generator = np.random.default_rng(self._settings.seed)
+        wanted = self._settings.centroids or automatic_centroids(vectors)
+        if len(sample) > _SAMPLE_A_CENTROID * wanted:
+            sample = sample[
+                np.sort(generator.choice(len(sample), _SAMPLE_A_CENTROID * wanted, replace=False))
+            ]
+        centroids = _as_stored(train_centroids(sample, wanted, self._settings.seed))
+        cells = Cells.of(centroids, self._settings.seed)
+        tried = sample[generator.choice(len(sample), min(len(sample), 65_536), replace=False)]
+        residuals = tried - centroids[cells.nearest(tried)]
+        codec = ResidualCodec.fit(residuals, self._settings.nbits)
+        self._columns.append(centroids=centroids, ranges=np.stack([codec.low, codec.step]))
+        self._columns.facts["build_error"] = _mean_square(residuals)
+        self._cells = cells
+        self._view = self._look()
+
+    def add(self, keys: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> None:
+        key_array, lengths, joined = checked_documents(keys, vectors, self.dim)
+        with self._changing:
+            self._view.passages.refuse_known(key_array)
+            if not len(key_array):
+                return
+            if not len(self._view.centroids):
+                self._train(joined, len(joined))
+            labels, error = self._label(joined)
+            view = self._view
+            ends = len(view.codes) + np.cumsum(lengths)
+            self._columns.append(
+                residuals=view.codec.encode(joined, view.centroids, labels),
+                codes=labels.astype(np.uint16),
+                ends=ends,
+                keys=key_array,
+            )
+            self._columns.facts["added"] += len(joined)
+            self._columns.facts["added_error"] += error * len(joined)
+            self._view = self._look()
+
+    def _label(self, vectors: NDArray[np.float32]) -> tuple[NDArray[np.int64], float]:
+        """The nearest centroid of each vector and the mean squared distance; adds centroids on drift."""
+        centroids = self._view.centroids
+        if self._cells is None or len(self._cells.centroids) != len(centroids):
+            self._cells = Cells.of(centroids, self._settings.seed)
+        labels = self._cells.nearest(vectors)
+        distances = _square_distances(vectors, centroids, labels)
+        error = float(distances.mean())
+        limit = GROW_AT * max(self._columns.facts["build_error"], 1e-4)
+        if self._settings.centroids is None and error > limit and len(centroids) < MOST_CENTROIDS:
+            strangers = vectors[distances > limit]
+            target = automatic_centroids(len(self._view.codes) + len(vectors)) - len(centroids)
+            count = min(max(target, len(strangers) // 64, 1), MOST_CENTROIDS - len(centroids))
+            grown = _as_stored(train_centroids(strangers, count, self._settings.seed))
+            self._columns.append(centroids=grown)
+            self._view = self._look()
+            return self._label_again(vectors)
+        return labels, error
+
+    def _label_again(self, vectors: NDArray[np.float32]) -> tuple[NDArray[np.int64], float]:
+        centroids = self._view.centroids
+        self._cells = Cells.of(centroids, self._settings.seed)
+        labels = self._cells.nearest(vectors)
+        return labels, float(_square_distances(vectors, centroids, labels).mean())
+
+    def delete(self, keys: Sequence[int]) -> None:
+        with self._changing:
+            positions = self._view.passages.positions(keys)
+            self._columns.append(deleted=np.unique(positions))
+            self._view = self._look()
+
+    def commit(self) -> None:
+        with self._changing:
+            waiting = len(self._view.passages.keys) - self._view.listed
+            if waiting > max(_UNLISTED, self._view.listed // 4):
+                self._write_lists()
+            self._columns.commit()
+
+    def compact(self) -> None:
+        with self._changing:
+            view = self._view
+            if view.passages.count < len(view.passages.keys):
+                self._columns.replace(
+                    residuals=view.passages.live_rows(view.residuals),
+                    codes=view.passages.live_rows(view.codes),
+                    **view.passages.compacted(),
+                )
+                self._view = self._look()
+                self._write_lists()
+
+    def _write_lists(self) -> None:
+        view = self._view
+        passages = view.passages
+        counts = np.zeros(len(view.centroids), np.int64)
+        count_listed(view.codes, passages.starts, passages.ends, counts)
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        entries = np.empty(int(offsets[-1]), np.uint32)
+        fill_lists(view.codes, passages.starts, passages.ends, offsets[:-1].copy(), entries)
+        self._columns.replace(list_offsets=[offsets], list_passages=[entries])
+        self._columns.facts["listed"] = len(passages.keys)
+        self._view = self._look()
+
+    # ----------------------------------------------------------------------------------------- searching
+
+    def search(
+        self, query: NDArray[np.float32], k: int, *, allowed: NDArray[np.int64] | None = None
+    ) -> Scored:
+        return search(self._view, checked_query(query, self.dim), checked_k(k), allowed)
+
+    def token_scores(self, query: NDArray[np.float32], key: int) -> NDArray[np.float32]:
+        return checked_query(query, self.dim) @ self.vectors(key).T
+
+    def vectors(self, key: int) -> NDArray[np.float32]:
+        view = self._view
+        position = int(view.passages.positions([key])[0])
+        rows = slice(view.passages.starts[position], view.passages.ends[position])
+        return view.centroids[view.codes[rows]] + view.codec.decode(view.residuals[rows])
+
+    def files(self) -> Mapping[str, int]:
+        return self._columns.files()
+
+    def stats(self) -> dict[str, Any]:
+        view, facts = self._view, self._columns.facts
+        size = sum(self.files().values())
+        drift = 1.0
+        if facts["added"] and facts["build_error"] > 0:
+            drift = facts["added_error"] / facts["added"] / facts["build_error"]
+        return {
+            "engine": self.KIND,
+            "documents": view.passages.count,
+            "deleted": len(view.passages.deleted),
+            "vectors": len(view.codes),
+            "dim": self.dim,
+            "nbits": self._settings.nbits,
+            "centroids": len(view.centroids),
+            "listed": view.listed,
+            "drift": round(drift, 4),
+            "advice": "rebuild" if drift > REBUILD_AT else None,
+            "bytes": size,
+            "ratio_to_fp32": size / max(1, 4 * self.dim * len(view.codes)),
+        }
+
+    def close(self) -> None:
+        self._columns.close()
+
+
+def _as_stored(centroids: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Centroids are kept in half precision; residuals must be taken from what is kept."""
+    return centroids.astype(np.float16).astype(np.float32)
+
+
+def _square_distances(
+    vectors: NDArray[np.float32], centroids: NDArray[np.float32], labels: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    out = np.empty(len(vectors), np.float32)
+    for begin in range(0, len(vectors), 16_384):
+        some = slice(begin, begin + 16_384)
+        rest = vectors[some] - centroids[labels[some]]
+        out[some] = np.einsum("ij,ij->i", rest, rest)
+    return out
+
+
+def _mean_square(rows: NDArray[np.float32]) -> float:
+    return float(np.einsum("ij,ij->i", rows, rows).mean())

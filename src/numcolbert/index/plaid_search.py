@@ -1,0 +1,138 @@
+"""How plaid finds the best passages: probe, score by centroids, prune, score fully.
+
+Every stage works on the gated query vectors as they are, so a token's weight counts in pruning too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numcolbert.index.base import Scored
+from numcolbert.index.codec import ResidualCodec
+from numcolbert.index.compiled import in_parallel
+from numcolbert.index.kernels import (
+    LANES,
+    centroid_scores,
+    full_scores,
+    mark_listed,
+    probe,
+    to_bytes,
+    unpack_residuals,
+)
+from numcolbert.index.passages import Passages
+from numcolbert.index.plaid_settings import PlaidSettings, automatic_candidates, automatic_probes
+
+_ROWS = 16_384
+"""Vectors unpacked at a time for full scores: 8 MB."""
+
+
+@dataclass(frozen=True)
+class PlaidView:
+    """Everything a search reads; it stays valid while another thread changes the engine."""
+
+    settings: PlaidSettings
+    passages: Passages
+    centroids: NDArray[np.float32]  # [centroids, dim]
+    codec: ResidualCodec
+    codes: NDArray[np.uint16]  # [vectors], the number of each vector's centroid
+    residuals: NDArray[np.uint8]  # [vectors, bytes]
+    list_offsets: NDArray[np.int64]  # [listed centroids + 1]
+    list_passages: NDArray[np.uint32]  # the passages of each centroid, list after list
+    listed: int
+    """Passages in the lists; those that came later are candidates of every query."""
+
+
+def search(
+    view: PlaidView, query: NDArray[np.float32], k: int, allowed: NDArray[np.int64] | None = None
+) -> Scored:
+    """The best `k` passages, for a checked query."""
+    searchable = view.passages.searchable(allowed)
+    wanted = max(k, view.settings.candidates or automatic_candidates(k))
+    if not len(view.centroids):
+        return view.passages.best(np.empty(0, np.int64), np.empty(0, np.float32), k)
+    table = view.centroids @ query.T  # [centroids, query tokens]
+    positions = np.flatnonzero(searchable)
+    if len(positions) > wanted:
+        probes = view.settings.nprobe or automatic_probes(len(view.centroids))
+        probed = np.empty((len(query), min(probes, len(table))), np.int32)
+        lowest = np.empty(len(query), np.float32)
+        probe(table, probed, lowest)
+        marks = np.zeros(len(searchable), np.bool_)
+        mark_listed(probed.reshape(-1), view.list_offsets, view.list_passages, marks)
+        marks[view.listed :] = True
+        found = np.flatnonzero(marks & searchable)
+        if len(found) >= k:  # else the filter has hidden what was probed: look at everything it allows
+            positions = found
+    if len(positions) > wanted:
+        rough = _centroid_scores(view, table, lowest, positions)
+        positions = positions[np.argpartition(rough, len(rough) - wanted)[len(rough) - wanted :]]
+        positions.sort()
+    return view.passages.best(positions, _full_scores(view, query, table, positions), k)
+
+
+def _centroid_scores(
+    view: PlaidView, table: NDArray[np.float32], lowest: NDArray[np.float32], positions: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """MaxSim by centroids alone, up to a constant; one byte an entry, so rounded to 1/255 of each range."""
+    tokens = table.shape[1]
+    ranges = np.maximum(table.max(axis=0) - lowest, np.float32(1e-20))
+    lanes = -(-tokens // LANES) * LANES
+    small = np.zeros((len(table), lanes), np.uint8)
+    scale = np.float32(255) / ranges
+    unit = np.zeros(lanes, np.float32)
+    unit[:tokens] = ranges / np.float32(255)
+    in_parallel(lambda b, e: to_bytes(table[b:e], lowest, scale, small[b:e]), len(table), 2048)
+    starts, ends = view.passages.starts[positions], view.passages.ends[positions]
+    out = np.empty(len(positions), np.float32)
+
+    def work(begin: int, end: int) -> None:
+        centroid_scores(small, unit, view.codes, starts[begin:end], ends[begin:end], out[begin:end])
+
+    in_parallel(work, len(positions), 1024)
+    return out
+
+
+def _full_scores(
+    view: PlaidView, query: NDArray[np.float32], table: NDArray[np.float32], positions: NDArray[np.int64]
+) -> NDArray[np.float32]:
+    """MaxSim with the decoded vectors."""
+    folded, constant = view.codec.fold(query)
+    starts, ends = view.passages.starts[positions], view.passages.ends[positions]
+    rows = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)])  # [positions + 1]
+    out = np.empty(len(positions), np.float32)
+    begin = 0
+    while begin < len(positions):
+        end = max(begin + 1, int(np.searchsorted(rows, rows[begin] + _ROWS, side="right")) - 1)
+        _score_block(
+            view, table, folded, starts[begin:end], ends[begin:end], rows[begin : end + 1], out[begin:end]
+        )
+        begin = end
+    return out + np.float32(constant)
+
+
+def _score_block(
+    view: PlaidView,
+    table: NDArray[np.float32],
+    folded: NDArray[np.float32],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    out: NDArray[np.float32],
+) -> None:
+    rows = rows - rows[0]
+    codes = np.empty((int(rows[-1]), len(folded)), np.float32)
+
+    def unpack(begin: int, end: int) -> None:
+        some = slice(begin, end)
+        unpack_residuals(view.residuals, view.codec.bits, starts[some], ends[some], int(rows[begin]), codes)
+
+    def score(begin: int, end: int) -> None:
+        some = slice(begin, end)
+        full_scores(residual, table, view.codes, starts[some], ends[some], int(rows[begin]), out[some])
+
+    in_parallel(unpack, len(starts), 64)
+    residual = codes @ folded  # [rows, query tokens]
+    in_parallel(score, len(starts), 64)
