@@ -1,23 +1,228 @@
-"""Building an index: streaming, resumable, aside and then renamed."""
+"""Building an index: aside, in steps that survive an interruption, then renamed.
+
+First every document is encoded into an exact engine, a window at a time; then, for a larger collection, the
+compressed engine is made from those vectors. A window and its place in the input are committed together, so
+a build that was cut short goes on behind the last window when it is started again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import shutil
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from numcolbert.index.encoding import TextEncoder
+import numpy as np
+
+from numcolbert import __version__
+from numcolbert.errors import InputError
+from numcolbert.files import storage_errors
+from numcolbert.index.aside import Aside
+from numcolbert.index.base import Engine
+from numcolbert.index.encoding import TextEncoder, encoded_windows
+from numcolbert.index.engines import AUTO, check_settings, choose_engine, create_engine, open_engine
+from numcolbert.index.estimate import Estimate, Survey, estimate
+from numcolbert.index.inputs import DocumentLike, as_document
+from numcolbert.index.manifest import FORMAT, Manifest, checksums, now, write_manifest
+from numcolbert.index.store import Store, chunks
+from numcolbert.index.writer import ENGINE_FOLDER, STORE_FILE, engine_files, quantities_of
+from numcolbert.progress import Progress
 from numcolbert.types import Document
+
+SPOOL = "spool"
+"""The exact engine that the encoded documents go to first."""
+CODED_AT_A_TIME = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class BuildReport:
+    documents: int
+    vectors: int
+    skipped: int
+    engine: str
+    bytes: int
+    resumed_at: int
+    """How many documents an earlier, interrupted build had already done."""
 
 
 def build(
-    documents: Iterable[Document | Mapping[str, Any] | str],
+    documents: Iterable[DocumentLike],
     target: Path,
     encoder: TextEncoder,
     *,
-    engine: str = "auto",
+    engine: str = AUTO,
     settings: Mapping[str, Any] | None = None,
     overwrite: bool = False,
     batch_size: int = 32,
-) -> None:
-    raise NotImplementedError
+    skip_bad: bool = False,
+    resume_as: str | None = None,
+    on_estimate: Callable[[Estimate], None] | None = None,
+) -> BuildReport:
+    """Index `documents` in the folder `target`.
+
+    documents: read twice where that is possible: once to refuse bad ones, count and estimate before any
+        work is done, once to encode.
+    resume_as: names the input (path, size, time of change). With it an interrupted build can be continued by
+        the same call; without it, it starts anew.
+    on_estimate: hears the expected size and time before encoding starts.
+    """
+    settings = dict(settings or {})
+    check_settings(engine, settings)
+    arguments = [resume_as, encoder.fingerprint, engine, settings, skip_bad]
+    with Aside(target, arguments, resumable=resume_as is not None, overwrite=overwrite) as aside:
+        survey = (
+            None if isinstance(documents, Iterator) else Survey.of(_checked(documents, skip_bad, Skipped()))
+        )
+        if survey is not None:
+            expected = estimate(survey, encoder, engine, settings, batch_size)
+            if on_estimate is not None:
+                on_estimate(expected)
+            expected.require_space(aside.folder)
+        skipped = Skipped()
+        store, spool = _open_parts(aside.folder, encoder.dim)
+        try:
+            resumed_at = _encode_all(
+                _checked(documents, skip_bad, skipped), store, spool, encoder, batch_size, survey
+            )
+            kind = choose_engine(engine, store.count())
+            _finish_engine(aside.folder, spool, kind, settings if kind == engine or kind != "flat" else {})
+            report = _describe(aside.folder, store, encoder, kind, settings, skipped.count, resumed_at)
+        finally:
+            spool.close()
+            store.close()
+        aside.publish()
+    return report
+
+
+@dataclass(slots=True)
+class Skipped:
+    count: int = 0
+
+
+def _checked(documents: Iterable[DocumentLike], skip_bad: bool, skipped: Skipped) -> Iterator[Document]:
+    position = 0
+    for item in documents:
+        try:
+            document = as_document(item, fallback_id=str(position))
+        except InputError:
+            if not skip_bad:
+                raise
+            skipped.count += 1
+            continue
+        position += 1
+        yield document
+
+
+def _open_parts(folder: Path, dim: int) -> tuple[Store, Engine]:
+    """New ones, or those of an interrupted build, brought back in step."""
+    if not (folder / SPOOL).exists() and (folder / ENGINE_FOLDER).exists():
+        (folder / ENGINE_FOLDER).rename(folder / SPOOL)  # stopped between the last two steps
+    if not (folder / STORE_FILE).exists() or not (folder / SPOOL / "state.json").exists():
+        shutil.rmtree(folder / SPOOL, ignore_errors=True)
+        for file in folder.glob(f"{STORE_FILE}*"):
+            file.unlink()
+        with storage_errors(folder):
+            return Store.create(folder / STORE_FILE), create_engine("flat", folder / SPOOL, dim, {}, None)
+    store, spool = Store.open(folder / STORE_FILE, writable=True), open_engine("flat", folder / SPOOL)
+    unclaimed = np.setdiff1d(spool.keys(), store.keys(store.generation()), assume_unique=True)
+    if len(unclaimed):
+        store.set_next_key(int(unclaimed[-1]) + 1)
+        spool.delete([int(key) for key in unclaimed])
+        spool.commit()
+    return store, spool
+
+
+def _encode_all(
+    documents: Iterator[Document],
+    store: Store,
+    spool: Engine,
+    encoder: TextEncoder,
+    batch_size: int,
+    survey: Survey | None,
+) -> int:
+    """Encode what is not yet there; returns how much was."""
+    done = store.consumed()
+    total = survey.documents if survey is not None else None
+    with Progress("index", total, "documents") as progress:
+        progress.advance(done)
+        for window, vectors in encoded_windows(encoder, islice(documents, done, None), batch_size):
+            first = store.next_key()
+            keys = range(first, first + len(window))
+            spool.add(keys, vectors)
+            spool.commit()
+            with store.transaction() as generation:
+                replaced = [
+                    store.insert(generation, key, document, quantities_of(document))
+                    for key, document in zip(keys, window, strict=True)
+                ]
+                store.set_next_key(keys.stop)
+                store.consume(len(window))
+            if gone := [key for key in replaced if key is not None]:
+                spool.delete(gone)
+                spool.commit()
+            progress.advance(len(window))
+    return done
+
+
+def _finish_engine(folder: Path, spool: Engine, kind: str, settings: Mapping[str, Any]) -> None:
+    """Turn the spool into the engine that was asked for."""
+    final = folder / ENGINE_FOLDER
+    if kind == "flat":
+        spool.compact()
+        spool.commit()
+        spool.close()
+        (folder / SPOOL).rename(final)
+        return
+    shutil.rmtree(final, ignore_errors=True)  # of a build that stopped here
+    engine = create_engine(kind, final, spool.dim, settings, spool)
+    try:
+        keys = spool.keys().tolist()
+        with Progress("compress", len(keys), "documents") as progress:
+            for chunk in chunks(keys, CODED_AT_A_TIME):
+                engine.add(chunk, [spool.vectors(key) for key in chunk])
+                progress.advance(len(chunk))
+        engine.commit()
+    finally:
+        engine.close()
+    spool.close()
+    shutil.rmtree(folder / SPOOL)
+
+
+def _describe(
+    folder: Path,
+    store: Store,
+    encoder: TextEncoder,
+    kind: str,
+    settings: Mapping[str, Any],
+    skipped: int,
+    resumed_at: int,
+) -> BuildReport:
+    """Write the manifest, after a last look at what it describes."""
+    store.purge()
+    engine = open_engine(kind, folder / ENGINE_FOLDER)
+    try:
+        stats = engine.stats()
+        manifest = Manifest(
+            format=FORMAT,
+            uid=uuid.uuid4().hex,
+            model=encoder.name,
+            model_fingerprint=encoder.fingerprint,
+            dim=encoder.dim,
+            engine=kind,
+            documents=store.count(),
+            vectors=int(stats["vectors"]),
+            generation=store.generation(),
+            created=now(),
+            updated=now(),
+            numcolbert=__version__,
+            settings=dict(settings),
+            files=checksums(folder, engine_files(engine)),
+        )
+    finally:
+        engine.close()
+    write_manifest(folder, manifest)
+    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    return BuildReport(manifest.documents, manifest.vectors, skipped, kind, size, resumed_at)

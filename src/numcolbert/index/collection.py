@@ -1,78 +1,224 @@
-"""Store and engine of one index folder, kept in step."""
+"""One index folder, opened: documents in the store, vectors in the engine, seen as of one moment."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from numcolbert.errors import ConflictError, DamagedIndexError
+from numcolbert.index.base import Engine, Scored
 from numcolbert.index.encoding import TextEncoder
-from numcolbert.index.store import Selection
+from numcolbert.index.engines import open_engine
+from numcolbert.index.inputs import DocumentLike
+from numcolbert.index.lock import writing
+from numcolbert.index.manifest import Manifest, read_manifest
+from numcolbert.index.store import Selection, Store, Stored
+from numcolbert.index.verify import problems
+from numcolbert.index.writer import ENGINE_FOLDER, STORE_FILE, AddReport, Writer
 from numcolbert.types import Document
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+__all__ = ["AddReport", "Collection"]
+
+OPEN_ATTEMPTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class AddReport:
-    added: int
-    replaced: int
-    skipped: int = 0
+class View:
+    """Store and engine as of one generation. A search takes one and keeps it to its end."""
+
+    store: Store
+    engine: Engine
+    generation: int
+    count: int
+    claimed: NDArray[np.int64] | None
+    """The keys to search, where the engine also holds some that no document claims; else None."""
 
 
 class Collection:
-    path: Path
-    model_name: str | None
+    """An index folder, opened. Reading is safe from many threads; writes queue behind one another.
+
+    What it shows is the state of the moment it was opened; its own writes and `refresh` bring it up to date.
+    """
+
+    def __init__(self, path: Path, manifest: Manifest, view: View) -> None:
+        self.path = path
+        self.manifest = manifest
+        self._view = view
+        self._writing_here = threading.Lock()
 
     @classmethod
     def open(cls, path: Path) -> Collection:
-        raise NotImplementedError
+        manifest = read_manifest(path)
+        store = Store.open(path / STORE_FILE)
+        try:
+            return cls(path, manifest, _look(path, manifest, store))
+        except BaseException:
+            store.close()
+            raise
+
+    @property
+    def model_name(self) -> str:
+        return self.manifest.model
 
     def require_model(self, encoder: TextEncoder) -> None:
-        raise NotImplementedError
+        self.manifest.require_model(encoder.name, encoder.fingerprint, self.path)
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    @property
+    def view(self) -> View:
+        return self._view
+
+    def search(
+        self, query: NDArray[np.float32], k: int, selection: Selection | None = None, view: View | None = None
+    ) -> Scored:
+        """The best `k` keys for the gated query vectors, only among selected documents where given."""
+        view = view or self._view
+        allowed = view.claimed
+        if selection is not None:
+            allowed = view.store.select(selection, view.generation)
+        return view.engine.search(query, k, allowed=allowed)
+
+    def select(self, selection: Selection) -> NDArray[np.int64]:
+        return self._view.store.select(selection, self._view.generation)
+
+    def fetch(self, keys: Sequence[int]) -> dict[int, Stored]:
+        return self._view.store.fetch(keys)
+
+    def stored(self, id: str) -> Stored:
+        view = self._view
+        return view.store.fetch([view.store.key_of(id, view.generation)]).popitem()[1]
+
+    def get(self, id: str) -> Document:
+        return self.stored(id).document
+
+    def has(self, id: str) -> bool:
+        return self._view.store.find(id, self._view.generation) is not None
+
+    def scan(self) -> Iterator[Stored]:
+        """Every document with key and quantities, in order of arrival."""
+        view = self._view
+        return view.store.scan(view.generation)
+
+    def documents(self) -> Iterator[Document]:
+        return (stored.document for stored in self.scan())
+
+    def __len__(self) -> int:
+        return self._view.count
+
+    def info(self) -> dict[str, Any]:
+        view, manifest = self._view, self.manifest
+        stats = view.engine.stats()
+        return {
+            "path": str(self.path),
+            "documents": view.count,
+            "deleted": view.store.removed(),
+            "vectors": stats.get("vectors", manifest.vectors),
+            "model": manifest.model,
+            "model_fingerprint": manifest.model_fingerprint,
+            "dim": manifest.dim,
+            "engine": manifest.engine,
+            "settings": manifest.settings,
+            "created": manifest.created,
+            "updated": manifest.updated,
+            "numcolbert": manifest.numcolbert,
+            "format": manifest.format,
+            "bytes": sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file()),
+            "engine_stats": stats,
+        }
+
+    def verify(self) -> list[str]:
+        """What is wrong with the files, a sentence each; empty when all is well."""
+        return problems(self.path)
+
+    # -- writing -------------------------------------------------------------------------------------------
 
     def add(
         self,
-        documents: Iterable[Document | Mapping[str, Any] | str],
+        documents: Iterable[DocumentLike],
         encoder: TextEncoder,
         *,
         batch_size: int = 32,
         skip_bad: bool = False,
     ) -> AddReport:
-        raise NotImplementedError
+        """Add documents; one whose id is already there replaces it. All or, when one is refused, none."""
+        self.require_model(encoder)
+        with self._writer() as writer:
+            return writer.add(documents, encoder, batch_size=batch_size, skip_bad=skip_bad)
 
     def delete(self, ids: Sequence[str], *, ignore_missing: bool = False) -> int:
-        raise NotImplementedError
+        with self._writer() as writer:
+            return writer.delete(ids, ignore_missing=ignore_missing)
 
     def compact(self) -> None:
-        raise NotImplementedError
+        """Drop deleted and replaced documents for good."""
+        with self._writer() as writer:
+            writer.compact()
 
-    def get(self, id: str) -> Document:
-        raise NotImplementedError
+    @contextmanager
+    def _writer(self) -> Iterator[Writer]:
+        with self._writing_here:
+            self._require_same()
+            with writing(self.path):
+                manifest = self._require_same()  # nobody can replace the folder's content from here on
+                store = Store.open(self.path / STORE_FILE, writable=True)
+                try:
+                    engine = open_engine(manifest.engine, self.path / ENGINE_FOLDER)
+                    try:
+                        yield Writer(self.path, manifest, store, engine)
+                    finally:
+                        engine.close()
+                finally:
+                    store.close()
+            self.refresh()
 
-    def has(self, id: str) -> bool:
-        raise NotImplementedError
-
-    def select(self, selection: Selection) -> NDArray[np.int64]:
-        raise NotImplementedError
-
-    def documents(self) -> Iterator[Document]:
-        raise NotImplementedError
-
-    def info(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def verify(self) -> list[str]:
-        raise NotImplementedError
+    def _require_same(self) -> Manifest:
+        manifest = read_manifest(self.path)
+        if manifest.uid != self.manifest.uid:
+            raise ConflictError(
+                f"The index '{self.path}' was built anew after it was opened here.", hint="open it again"
+            )
+        return manifest
 
     def refresh(self) -> bool:
-        raise NotImplementedError
+        """See what has been written since; True when there was something.
+
+        An index that was built anew in the same place stays as it was: open that one.
+        """
+        manifest = read_manifest(self.path)
+        view = self._view
+        if manifest.uid != self.manifest.uid or view.store.generation() == view.generation:
+            return False
+        self._view = _look(self.path, manifest, view.store)
+        self.manifest = manifest
+        return True
 
     def close(self) -> None:
-        raise NotImplementedError
+        self._view.engine.close()
+        self._view.store.close()
 
-    def __len__(self) -> int:
-        raise NotImplementedError
+
+def _look(path: Path, manifest: Manifest, store: Store) -> View:
+    for _ in range(OPEN_ATTEMPTS):
+        generation, count = store.generation(), store.count()
+        engine = open_engine(manifest.engine, path / ENGINE_FOLDER)
+        # The engine was opened last, so it has all vectors of `generation`, unless a writer committed
+        # meanwhile and has already taken some away.
+        if store.generation() != generation:
+            engine.close()
+            continue
+        if engine.dim != manifest.dim:
+            raise DamagedIndexError(
+                f"The vectors of '{path}' have dimension {engine.dim}, its manifest says {manifest.dim}.",
+                hint="copy the index again, or build it again",
+            )
+        claimed = store.keys(generation) if engine.count != count else None
+        return View(store, engine, generation, count, claimed)
+    raise ConflictError(f"The index '{path}' changes faster than it can be opened.", hint="try again")

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import islice
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from numcolbert.errors import InputError
-from numcolbert.types import DocumentEncoding, QueryEncoding
+from numcolbert.types import Document, DocumentEncoding, QueryEncoding
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+Item = TypeVar("Item")
+
+BATCHES_A_WINDOW = 16
+"""Batches that are sorted by length together: enough for little padding, few enough to stay in memory."""
 
 
 class TextEncoder(Protocol):
@@ -55,3 +62,25 @@ def encode_vectors(
             )
         vectors[position] = found
     return vectors
+
+
+def windows(items: Iterable[Item], batch_size: int) -> Iterator[list[Item]]:
+    """Consecutive items, as many at a time as `encode_vectors` should see together."""
+    iterator = iter(items)
+    while window := list(islice(iterator, batch_size * BATCHES_A_WINDOW)):
+        yield window
+
+
+def encoded_windows(
+    encoder: TextEncoder, documents: Iterable[Document], batch_size: int
+) -> Iterator[tuple[list[Document], list[NDArray[np.float32]]]]:
+    """Documents with their vectors. The next window is encoded while the caller works on this one."""
+    with ThreadPoolExecutor(1, "encode") as pool:
+        ahead: tuple[list[Document], Future[list[NDArray[np.float32]]]] | None = None
+        for window in windows(documents, batch_size):
+            encoding = pool.submit(encode_vectors, encoder, [d.text for d in window], batch_size)
+            if ahead is not None:
+                yield ahead[0], ahead[1].result()
+            ahead = window, encoding
+        if ahead is not None:
+            yield ahead[0], ahead[1].result()

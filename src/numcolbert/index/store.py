@@ -1,14 +1,388 @@
-"""Documents, their metadata and quantities, in one SQLite file."""
+"""Documents, their metadata and quantities, in one SQLite file.
+
+Every change belongs to a generation, a number that grows by one with each transaction. A row says in which
+generation it came and in which it went, so a reader that holds on to a generation keeps seeing the same
+documents while a writer goes on; `purge` at last removes what no generation shows any more.
+"""
 
 from __future__ import annotations
 
+import json
+import math
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from numcolbert.errors import (
+    ConflictError,
+    DamagedIndexError,
+    NotFoundError,
+    NumColBERTError,
+    StorageError,
+)
+from numcolbert.index.inputs import encode_metadata
+from numcolbert.types import Document, Quantity
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Item = TypeVar("Item")
+
+FORMAT = 1
+
+SCHEMA = """
+CREATE TABLE documents (
+  key INTEGER PRIMARY KEY,  -- never reused
+  added INTEGER NOT NULL,   -- generation
+  removed INTEGER,          -- generation, NULL while the document is there
+  id TEXT NOT NULL,
+  metadata TEXT NOT NULL,   -- a JSON object
+  text TEXT NOT NULL        -- last, so that reading the others does not read it
+) STRICT;
+CREATE UNIQUE INDEX documents_by_id ON documents (id) WHERE removed IS NULL;
+CREATE INDEX documents_history ON documents (id, added);
+CREATE INDEX documents_removed ON documents (removed) WHERE removed IS NOT NULL;
+CREATE TABLE quantities (
+  key INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  dimension TEXT NOT NULL,
+  value REAL NOT NULL, low REAL, high REAL,
+  base_value REAL NOT NULL, base_low REAL, base_high REAL,
+  unit TEXT,
+  approximate INTEGER NOT NULL,
+  start INTEGER NOT NULL, stop INTEGER NOT NULL,
+  value_start INTEGER NOT NULL, value_stop INTEGER NOT NULL,
+  unit_start INTEGER, unit_stop INTEGER,
+  PRIMARY KEY (key, position)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX quantities_by_value ON quantities (dimension, base_value);
+CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
+INSERT INTO counters VALUES ('generation', 0), ('next_key', 0), ('documents', 0), ('removed', 0),
+  ('consumed', 0);
+"""
+
+VISIBLE = "d.added <= ? AND (d.removed IS NULL OR d.removed > ?)"
+KEYS_A_STATEMENT = 500
+"""Below SQLite's limit on bound parameters in every build of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A condition on a row of `documents` (named `d`), with the values it binds."""
+    """A condition on a row of `documents`, there named `d`, with the values it binds."""
 
     sql: str
     parameters: tuple[Any, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    key: int
+    document: Document
+    quantities: tuple[Quantity, ...]
+
+
+@contextmanager
+def sqlite_errors(path: Path) -> Iterator[None]:
+    """Turn what SQLite refuses into one sentence and a hint."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translated(error, path) from error
+
+
+def _translated(error: sqlite3.Error, path: Path) -> NumColBERTError:
+    kind = (getattr(error, "sqlite_errorname", "") or "").split("_")[1:2]
+    match kind[0] if kind else "":
+        case "FULL":
+            return StorageError(
+                f"The disk that holds '{path}' is full.", hint="free some space and try again"
+            )
+        case "READONLY" | "PERM" | "CANTOPEN" | "IOERR":
+            return StorageError(
+                f"'{path}' cannot be accessed: {error}.",
+                hint="check that the disk has space and that you may write to the folder",
+            )
+        case "BUSY" | "LOCKED":
+            return ConflictError(
+                f"'{path}' is in use by another writer.", hint="try again when it has finished"
+            )
+        case _:
+            return DamagedIndexError(
+                f"The document store '{path}' cannot be read: {error}.",
+                hint="restore the index from a copy, or build it again",
+            )
+
+
+class Store:
+    """One connection to the file. Reading methods take the generation `at` which they look."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self.path = path
+        self._connection = connection
+        self._lock = threading.RLock()  # one statement at a time, from whichever thread
+
+    @classmethod
+    def create(cls, path: Path) -> Store:
+        with sqlite_errors(path):
+            connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
+        return cls(connection, path)
+
+    @classmethod
+    def open(cls, path: Path, *, writable: bool = False) -> Store:
+        if not path.is_file():
+            raise DamagedIndexError(
+                f"The document store '{path}' is missing.",
+                hint="copy the whole index folder, or build it again",
+            )
+        with sqlite_errors(path):
+            connection = _connect(path, "rw" if writable else "ro")
+            version = connection.execute("PRAGMA user_version").fetchone()[0]
+            if writable:
+                connection.execute("PRAGMA synchronous = FULL")
+        if version != FORMAT:
+            connection.close()
+            raise DamagedIndexError(
+                f"The document store '{path}' has format {version}, not {FORMAT}.",
+                hint="it is incomplete or of another version of numcolbert; copy or build it again",
+            )
+        return cls(connection, path)
+
+    def close(self) -> None:
+        with self._lock:
+            self._connection.close()
+
+    # -- writing -------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[int]:
+        """Yield the new generation; all that happens inside appears at once or not at all."""
+        with self._lock, sqlite_errors(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                generation = self.generation() + 1
+                self._set("generation", generation)
+                yield generation
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def insert(
+        self, generation: int, key: int, document: Document, quantities: Sequence[Quantity]
+    ) -> int | None:
+        """Add a document, inside a transaction; the key it replaces, where its id was already there."""
+        replaced = self.remove(generation, document.id)
+        self._connection.execute(
+            "INSERT INTO documents VALUES (?, ?, NULL, ?, ?, ?)",
+            (key, generation, document.id, encode_metadata(document), document.text),
+        )
+        self._change("documents", 1)
+        self._connection.executemany(
+            f"INSERT INTO quantities VALUES ({', '.join('?' * 17)})",
+            [_quantity_row(key, position, quantity) for position, quantity in enumerate(quantities)],
+        )
+        return replaced
+
+    def remove(self, generation: int, id: str) -> int | None:
+        """Take a document away, inside a transaction; its key, or None when there is no such id."""
+        row = self._connection.execute(
+            "UPDATE documents SET removed = ? WHERE id = ? AND removed IS NULL RETURNING key",
+            (generation, id),
+        ).fetchone()
+        if row is None:
+            return None
+        self._change("documents", -1)
+        self._change("removed", 1)
+        return int(row[0])
+
+    def set_next_key(self, key: int) -> None:
+        """Never hand out a key below `key` again. Inside a transaction, or on its own."""
+        with self._lock, sqlite_errors(self.path):
+            self._set("next_key", max(key, self.next_key()))
+
+    def consume(self, count: int) -> None:
+        """Remember that so many more documents of the input are done, inside a transaction of a build."""
+        self._change("consumed", count)
+
+    def purge(self) -> None:
+        """Drop the rows of removed documents and give their space back to the disk."""
+        with self.transaction():
+            gone = "SELECT key FROM documents WHERE removed IS NOT NULL"
+            self._connection.execute(f"DELETE FROM quantities WHERE key IN ({gone})")
+            self._connection.execute("DELETE FROM documents WHERE removed IS NOT NULL")
+            self._set("removed", 0)
+        with self._lock, sqlite_errors(self.path):
+            self._connection.execute("VACUUM")
+            self.checkpoint()
+
+    def checkpoint(self) -> None:
+        """Move what lies in the write-ahead log into the file itself, as far as readers allow."""
+        with self._lock, sqlite_errors(self.path):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+    # -- reading -------------------------------------------------------------------------------------------
+
+    def generation(self) -> int:
+        return self._counter("generation")
+
+    def next_key(self) -> int:
+        return self._counter("next_key")
+
+    def consumed(self) -> int:
+        return self._counter("consumed")
+
+    def count(self) -> int:
+        """How many documents there are in the newest generation."""
+        return self._counter("documents")
+
+    def removed(self) -> int:
+        """How many are gone but not yet purged."""
+        return self._counter("removed")
+
+    def key_of(self, id: str, at: int) -> int:
+        key = self.find(id, at)
+        if key is None:
+            raise NotFoundError(
+                f"There is no document '{id}' in '{self.path.parent}'.",
+                hint="check the id; ids are case-sensitive",
+            )
+        return key
+
+    def find(self, id: str, at: int) -> int | None:
+        try:
+            rows = self._rows(f"SELECT key FROM documents d WHERE id = ? AND {VISIBLE}", (id, at, at))
+        except UnicodeEncodeError:  # half a character; no stored id is one
+            return None
+        return int(rows[0][0]) if rows else None
+
+    def keys(self, at: int) -> NDArray[np.int64]:
+        return self._keys(f"SELECT key FROM documents d WHERE {VISIBLE} ORDER BY key", (at, at))
+
+    def select(self, selection: Selection, at: int) -> NDArray[np.int64]:
+        """The keys of the documents that fit, in ascending order."""
+        return self._keys(
+            f"SELECT key FROM documents d WHERE {VISIBLE} AND ({selection.sql}) ORDER BY key",
+            (at, at, *selection.parameters),
+        )
+
+    def fetch(self, keys: Sequence[int]) -> dict[int, Stored]:
+        """The documents behind `keys`; a key that is not there is left out."""
+        found: dict[int, Stored] = {}
+        for chunk in chunks(keys, KEYS_A_STATEMENT):
+            marks = ", ".join("?" * len(chunk))
+            quantities: dict[int, list[Quantity]] = {}
+            for row in self._rows(f"{QUANTITY_COLUMNS} WHERE key IN ({marks}) ORDER BY key, position", chunk):
+                quantities.setdefault(row[0], []).append(_quantity(row))
+            rows = self._rows(f"SELECT key, id, text, metadata FROM documents WHERE key IN ({marks})", chunk)
+            for key, id, text, metadata in rows:
+                document = Document(id, text, json.loads(metadata))
+                found[key] = Stored(key, document, tuple(quantities.get(key, ())))
+        return found
+
+    def scan(self, at: int, page: int = KEYS_A_STATEMENT) -> Iterator[Stored]:
+        """Every document in the order of keys, a page at a time."""
+        after = -1
+        while True:
+            rows = self._rows(
+                f"SELECT key FROM documents d WHERE key > ? AND {VISIBLE} ORDER BY key LIMIT ?",
+                (after, at, at, page),
+            )
+            if not rows:
+                return
+            keys = [int(row[0]) for row in rows]
+            found = self.fetch(keys)
+            yield from (found[key] for key in keys if key in found)
+            after = keys[-1]
+
+    def problems(self) -> list[str]:
+        """What SQLite itself finds wrong with the file."""
+        try:
+            rows = self._rows("PRAGMA integrity_check(5)", ())
+        except DamagedIndexError as error:
+            return [error.message]
+        return [f"The document store is damaged: {row[0]}." for row in rows if row[0] != "ok"]
+
+    def _keys(self, sql: str, parameters: Sequence[Any]) -> NDArray[np.int64]:
+        import numpy as np
+
+        return np.fromiter((row[0] for row in self._rows(sql, parameters)), dtype=np.int64)
+
+    def _rows(self, sql: str, parameters: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with self._lock, sqlite_errors(self.path):
+            return self._connection.execute(sql, parameters).fetchall()
+
+    def _counter(self, name: str) -> int:
+        return int(self._rows("SELECT value FROM counters WHERE name = ?", (name,))[0][0])
+
+    def _change(self, name: str, by: int) -> None:
+        self._connection.execute("UPDATE counters SET value = value + ? WHERE name = ?", (by, name))
+
+    def _set(self, name: str, value: int) -> None:
+        self._connection.execute("UPDATE counters SET value = ? WHERE name = ?", (value, name))
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    def connect(options: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{path.absolute().as_uri()}?{options}",
+            uri=True,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=5,
+        )
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.Error:
+            connection.close()
+            raise
+        return connection
+
+    try:
+        return connect(f"mode={mode}")
+    except sqlite3.OperationalError:
+        # On a read-only disk SQLite cannot lay its shared-memory file beside a WAL database; without
+        # a log there is nothing to share, and the file can be read as it is.
+        log = path.with_name(path.name + "-wal")
+        if mode != "ro" or (log.exists() and log.stat().st_size > 0):
+            raise
+        return connect("mode=ro&immutable=1")
+
+
+QUANTITY_COLUMNS = """
+SELECT key, position, dimension, value, low, high, base_value, base_low, base_high, unit, approximate,
+  start, stop, value_start, value_stop, unit_start, unit_stop FROM quantities"""
+
+
+def _quantity_row(key: int, position: int, q: Quantity) -> tuple[Any, ...]:
+    return (
+        key, position, q.dimension, q.value, q.low, q.high, q.base_value, q.base_low, q.base_high, q.unit,
+        int(q.approximate), *q.span, *q.value_span, *(q.unit_span or (None, None)),
+    )  # fmt: skip
+
+
+def _quantity(row: Sequence[Any]) -> Quantity:
+    return Quantity(
+        value=row[3], unit=row[9], dimension=row[2], base_value=row[6],
+        span=(row[11], row[12]), value_span=(row[13], row[14]),
+        unit_span=None if row[15] is None else (row[15], row[16]),
+        low=row[4], high=row[5], base_low=row[7], base_high=row[8], approximate=bool(row[10]),
+    )  # fmt: skip
+
+
+def storable(quantities: Iterable[Quantity]) -> list[Quantity]:
+    """Those with a finite value: SQLite keeps NaN as NULL, and infinity compares with everything."""
+    return [q for q in quantities if math.isfinite(q.value) and math.isfinite(q.base_value)]
+
+
+def chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    for start in range(0, len(items), size):
+        yield items[start : start + size]

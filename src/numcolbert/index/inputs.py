@@ -1,0 +1,72 @@
+"""Documents from whatever a caller hands in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from numcolbert.errors import InputError
+from numcolbert.types import Document
+
+DocumentLike = Document | Mapping[str, Any] | str
+"""A document, a mapping with `text` and perhaps `id` (what else it holds is metadata), or a text alone."""
+
+LONGEST_ID = 1000
+
+
+def as_document(item: DocumentLike, fallback_id: str) -> Document:
+    """`item` as a document that can be stored; anything else is refused by name."""
+    id: Any
+    text: Any
+    metadata: Mapping[str, Any]
+    if isinstance(item, str):
+        id, text, metadata = fallback_id, item, {}
+    elif isinstance(item, Document):
+        id, text, metadata = item.id, item.text, item.metadata
+    elif isinstance(item, Mapping):
+        id, text = item.get("id", fallback_id), item.get("text")
+        metadata = {name: value for name, value in item.items() if name not in ("id", "text", "metadata")}
+        nested = item.get("metadata")
+        if isinstance(nested, Mapping):
+            metadata = {**metadata, **nested}
+    else:
+        raise InputError(
+            f"A document is of type {type(item).__name__}.",
+            hint="hand in a Document, a mapping with 'text', or a string",
+        )
+    if isinstance(id, int) and not isinstance(id, bool):
+        id = str(id)
+    if not isinstance(id, str) or not id or len(id) > LONGEST_ID:
+        shown = repr(id) if len(repr(id)) < 60 else repr(id)[:57] + "..."
+        raise InputError(
+            f"A document has the id {shown}.", hint=f"an id is a string of 1 to {LONGEST_ID} characters"
+        )
+    if not isinstance(text, str) or not text.strip():
+        raise InputError(
+            f"The document '{id}' has no text.", hint="give it a text, or skip it with --skip-bad"
+        )
+    document = Document(id, text, metadata)
+    stored = encode_metadata(document)
+    try:
+        f"{id}{text}{stored}".encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            f"The document {id!a} holds half a Unicode character.", hint="re-encode the input as UTF-8"
+        ) from error
+    return document
+
+
+def names_itself(item: DocumentLike) -> bool:
+    """Whether the caller chose the document's id."""
+    return isinstance(item, Document) or (isinstance(item, Mapping) and "id" in item)
+
+
+def encode_metadata(document: Document) -> str:
+    try:
+        return json.dumps(dict(document.metadata), ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"The metadata of the document '{document.id}' cannot be stored: {error}.",
+            hint="use strings, finite numbers, booleans, null, and lists or objects of these",
+        ) from error
