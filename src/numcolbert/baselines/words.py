@@ -9,8 +9,8 @@ _WORD = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_][\w'-]*|[$€£¥%]")
 _STOPWORDS = frozenset(
     re.findall(
         r"\w+",
-        "a an and are as at be but by for from had has have he her his if in into is it its no not of on or our "
-        "she such that the their then there these they this to us was we were which will with you your",
+        "a an and are as at be but by for from had has have he her his if in into is it its no not of on or "
+        "our she such that the their then there these they this to us was we were which will with you your",
     )
 )
 
