@@ -23,7 +23,7 @@ NOT_COUNTED = frozenset(
     then that this these those which who whom whose what when where while but if so not no nor yet it its he she
     they we you i his her their our your my him them us me also however vs versus plus minus up down about around
     above below after before since until during through against due because including although though whereas
-    compared respectively ago later earlier each both either all any some more less most least much many few
+    compared respectively ago later earlier each both either all any some more less least much many few
     further only just even still now already again too very well there here out off onto upon within across
     towards toward via such said says say according rose fell gained lost added dropped
     jumped slid climbed went goes comes makes takes looks increased decreased declined grew reported
@@ -32,11 +32,15 @@ NOT_COUNTED = frozenset(
     yes his hers ours yours theirs this us was has does is as its plus less across unless versus us
     january february march april may june july august september october november december jan feb mar apr jun jul
     aug sept sep oct nov dec monday tuesday wednesday thursday friday saturday sunday mln bln pct dlrs cts stg
-    am pm a.m p.m gmt est edt shr net sales revs avg qtly div nine six mths""".split()
+    am pm a.m p.m gmt est edt shr net revs avg qtly div nine six mths""".split()
 )
 _ENDS_WITH_S = frozenset("ss us is as".split())
 _WORD = re.compile(r"[ \u00a0\u2009-]([A-Za-z][A-Za-z'’-]*)")
 MAX_WORDS = 4
+# Nouns that stay singular between a number and what it describes: "an 11 member agreement".
+_MODIFIERS = frozenset(
+    "member person man woman speed cylinder gauge story bed seat patient item site arm".split()
+)
 
 
 @cache
@@ -65,22 +69,28 @@ def counted_noun(text: str, start: int, one: bool) -> tuple[str, int, int] | Non
     ends the search.
     """
     position, begin = start, -1
+    tied = text[start : start + 1] == "-"
     for _ in range(MAX_WORDS):
         match = _WORD.match(text, position)
         if match is None:
             return None
         word = match[1].rstrip("'’-")
         lower = word.lower().removesuffix("'s").removesuffix("’s")
+        if lower in ("and", "or") and 0 <= begin and position > begin:  # "digital and physical sales"
+            position = match.end()
+            continue
         if lower in NOT_COUNTED or lower.endswith("ly"):
             return None
         if begin < 0:
             begin = match.start(1)
         end = match.start(1) + len(word)
+        if tied:  # "six-cylinder engines" has six cylinders
+            return singular(lower.split("-", 1)[0]), begin, begin + len(lower.split("-", 1)[0])
         head = lower.rsplit("-", 1)[-1]
         possessive = lower != word.lower()
         if one and not possessive:
             return singular(head), begin, end
-        if is_plural(head) and not possessive:
+        if not possessive and (is_plural(head) or (begin == match.start(1) and head in _MODIFIERS)):
             return singular(head), begin, end
         position = end
     return None

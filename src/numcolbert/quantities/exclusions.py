@@ -23,7 +23,7 @@ BLOCKED = re.compile(
   | \[\s?\d+(?:\s?[-–,;]\s?\d+)*\s?\]                                        # [12, 14]
   | \b\d+(?:st|nd|rd|th)\b                                                   # ordinals
   | \b24/7\b | \b9/11\b
-  | (?-i:\b(?:[2-6]G|[23]D|[48]K|401\(?k\)?)\b)
+  | \bcovid\s?-\s?19\b | (?-i:\b(?:[2-6]G|[23]D|[48]K|401\(?k\)?)\b)
     """,  # noqa: E501
     re.VERBOSE | re.IGNORECASE,
 )
@@ -36,17 +36,20 @@ LABEL = re.compile(
     r"models?|versions?|series|mark|route|highway|interstate|channel|flight|gate|lot|unit|units|suite|apt|"
     r"nos?\.?|number|numbers|#|vol(?:ume)?\.?|issue|episodes?|seasons?|rounds?|games?|quarter|question|scenario|"
     r"iphone|ipad|galaxy|windows|android|ios|playstation|xbox|boeing|airbus|fortune|nasdaq|russell|nikkei|"
-    r"s&p|ftse|dax|cac|dow|big|top|formula|basel|area|title|category|catalog|case|code|zip|id|isbn|issn|doi|"
+    r"s\s?&?\s?p|ftse|dax|cac|dow|big|top|formula|basel|area|title|category|catalog|case|code|zip|id|isbn|issn|doi|"
     r"form|schedule|act|bill|resolution|proposition|amendment|psalm|vitamin|factor|chromosome|exon|omega)"
     r"|[#№§])\.?\s?$",
     re.IGNORECASE,
 )
 _YEAR_BEFORE = re.compile(
-    r"(?:\b(?:in|since|during|of|by|until|till|before|after|from|to|through|fiscal|year|early|late|mid|"
+    r"(?:\b(?:in|since|during|between|of|by|until|till|before|after|from|to|through|fiscal|year|early|late|mid|"
     r"ended|ending|january|february|march|april|may|june|july|august|september|october|november|december|"
     r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|summer|spring|fall|autumn|winter|and|versus|vs|the|for|full)"
     r"\.?,?|[-(,])\s*$",
     re.IGNORECASE,
+)
+_COUNTING_BEFORE = re.compile(
+    r"(?:\b(?:total of|sample of|enrolled|randomi[sz]ed|recruited|included|n) ?|=\s?)$", re.IGNORECASE
 )
 COMPARISON_BEFORE = re.compile(
     r"(?:[<>=≤≥~≈]|\b(?:over|above|under|below|than|exceed(?:s|ing)?|least|most|about|around|nearly|almost|"
@@ -59,22 +62,34 @@ def blocked_spans(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in BLOCKED.finditer(text)]
 
 
+_YEARS = re.compile(r"(?:1[5-9]|2[01])\d\d(?:\s?(?:and|to|or|[-–])\s?(?:1[5-9]|2[01])\d\d)?")
+_NAME_BEFORE = re.compile(r"(?:(?<![.?!:;]\s)(?<!^)\b[A-Z][A-Za-z&.'’]*|\b[A-Z][a-z]+,)\s$")
+_NAME_AFTER = re.compile(r"\s[A-Z][a-z]|\s[A-Z]+\b")
+_LETTERS_AFTER = re.compile(r"[A-Za-z_]|-[a-z]")
+
+
 def is_year(text: str, start: int, surface: str) -> bool:
-    """A bare four-digit number that reads as a year."""
-    return (
-        len(surface) == 4
-        and surface.isdigit()
-        and 1800 <= int(surface) <= 2100
-        and not (COMPARISON_BEFORE.search(text, max(0, start - 16), start))
-    )
+    """A bare four-digit number (or two) that reads as a year."""
+    return bool(_YEARS.fullmatch(surface)) and not COMPARISON_BEFORE.search(text, max(0, start - 16), start)
 
 
 def is_year_before_noun(text: str, start: int, surface: str) -> bool:
-    """ "in 2019 customers ..." counts no customers, "2,019 customers" and "enrolled 2019 patients" do."""
-    return is_year(text, start, surface) and (
-        start == 0 or bool(_YEAR_BEFORE.search(text, max(0, start - 16), start))
-    )
+    """ "2018 sales" and "in 1950 customers ..." count nothing; "total of 2018 patients", "1650 subjects" do."""
+    if not is_year(text, start, surface):
+        return False
+    if "1980" <= surface[:4] <= "2030":
+        return not _COUNTING_BEFORE.search(text, max(0, start - 16), start)
+    return start == 0 or bool(_YEAR_BEFORE.search(text, max(0, start - 16), start))
 
 
 def is_labelled(text: str, start: int) -> bool:
     return bool(LABEL.search(text, max(0, start - 20), start))
+
+
+def is_name(text: str, start: int, end: int, surface: str) -> bool:
+    """A bare number inside a name: "Boeing 737", "49 Ranch Road", "Armstrong, 25,"."""
+    if _LETTERS_AFTER.match(text, end):
+        return True
+    return surface.isdigit() and bool(
+        _NAME_AFTER.match(text, end) or _NAME_BEFORE.search(text, max(0, start - 24), start)
+    )

@@ -11,7 +11,11 @@ from numcolbert.quantities.units import UnitInfo
 
 _TOKEN = re.compile(r"[^\W\d_]+|\S")
 _GAP = re.compile("[ \u00a0\u2009\u202f-]{0,2}")
-_PER = re.compile(r"(?P<slash>\s?/\s?)|(?P<per>[\s-]+per[\s-]+)|(?P<article>\s+an?\s+|-an?-)", re.IGNORECASE)
+_PER = re.compile(
+    r"(?P<slash>\s?/\s?)|(?P<per>[\s-]+per[\s-]+)"
+    r"|(?P<article>(?:\s+an?\s+|-an?-)(?!(?:year|month|week|day|quarter|decade)\s(?:ago|earlier|before|later|after)))",
+    re.IGNORECASE,
+)
 _INVERSE = re.compile(r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?(?:[-−–‐]1|⁻¹)(?![\d])")
 _AMOUNT = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[ \u00a0-]?")
 _PLACE_NOUNS = frozenset(
@@ -81,13 +85,17 @@ def simple_unit(text: str, start: int) -> UnitMatch | None:
     if not found:
         return None
     unit, end = max(found, key=lambda match: match[1])
-    if begin > start and text[begin:end] in _ATTACHED_ONLY:
+    if begin > start and text[begin:end] in _ATTACHED_ONLY and text[end : end + 1] != "/":
         return None
     return UnitMatch(unit, begin, end)
 
 
 def _denominator(text: str, start: int, *, slash: bool, article: bool) -> tuple[UnitInfo | str, int] | None:
-    amount = _AMOUNT.match(text, start) if not article else None
+    amount = (
+        _AMOUNT.match(text, start)
+        if not article and text[start - 1] != " " or text[start - 4 : start] == "per "
+        else None
+    )
     unit_at = amount.end() if amount else start
     found = simple_unit(text, unit_at)
     if found and found.start == unit_at:

@@ -1,0 +1,85 @@
+"""Joins neighbouring numbers: ranges ("5-7 kg", "between 5 and 7 kg") and lists that share a unit."""
+
+from __future__ import annotations
+
+import re
+
+from numcolbert.quantities.candidate import Candidate
+
+_BETWEEN = re.compile(
+    r"\b(?:between|from|ranged|ranging|range[sd]? (?:of|from))\s+(?:about |around |approximately |up to |at )?$",
+    re.IGNORECASE,
+)
+# A change states two values, not a range: "rose 12 mln dlrs to 45 mln dlrs".
+_CHANGE = re.compile(
+    r"\b(?:rose|rise[sn]?|rising|fell|fall(?:s|ing|en)?|up|down|increas(?:ed?|es|ing)|decreas(?:ed?|es|ing)|"
+    r"declin(?:ed?|es|ing)|drop(?:ped|s|ping)?|gr[eo]w|gain(?:s|ed)?|lost|lose|jumped|climbed|slid|slipped|added|"
+    r"advanced|eased|surged|plunged|soared|higher|lower|rais(?:ed|es|ing)|cut|reduced|improved|expanded|by|off)"
+    r"\s+(?:by |about |around |approximately |nearly |almost |another |an? |some |slightly |roughly )*$",
+    re.IGNORECASE,
+)
+_LINK = re.compile(
+    r"\s*(?P<dash>[-–—−~]|\.\.\.?)\s*$|[\s-]+(?P<to>to|through|up to)[\s-]+(?:about |around |approximately )?$"
+    r"|\s+(?P<and>and|or)\s+$"
+)
+_SHARED = re.compile(
+    r"(?:\s(?:out )?of (?:the |its |their |these |those |his |her |our )?|,? (?:and|or|vs\.?|versus) |, ?|/)$"
+)
+
+
+def join(text: str, found: list[Candidate]) -> list[Candidate]:
+    """Merge ranges, then let numbers without a unit take that of the list they stand in."""
+    joined: list[Candidate] = []
+    for item in found:
+        last = joined[-1] if joined else None
+        if last is not None and last.high is None and item.high is None and item.start > last.end:
+            link = _LINK.match(text, last.end, item.start)
+            if link and not last.rejected and _is_range(text, last, item, link):
+                _merge(last, item)
+                continue
+        joined.append(item)
+    for left, right in zip(reversed(joined[:-1]), reversed(joined[1:]), strict=True):
+        if left.unit is None and right.unit is not None and not right.currency_before and not left.spelled:
+            gap = _SHARED.match(text, left.end, right.start)
+            if gap and (not right.counted or "of" in gap[0]):
+                left.unit, left.counted = right.unit, right.counted
+    return joined
+
+
+def _is_range(text: str, low: Candidate, high: Candidate, link: re.Match[str]) -> bool:
+    if low.unit and high.unit and low.unit.dimension != high.unit.dimension:
+        # "between $62 and $68 per share": the rate is said once.
+        if not (low.currency_before and high.unit.dimension.startswith(low.unit.dimension + "/")):
+            return False
+    if low.unit and not high.unit and not low.currency_before and not link["to"]:
+        return False
+    opened = bool(_BETWEEN.search(text, max(0, low.start - 32), low.start))
+    if link["and"]:
+        if link["and"] == "or":  # "three or four years"
+            return low.unit is None and high.unit is not None and high.value == low.value + 1
+        return opened
+    if link["to"]:
+        if opened or (not low.unit and high.unit):
+            return True
+        if not low.unit and not high.unit:
+            return low.mantissa < high.mantissa
+        return not _CHANGE.search(text, max(0, low.start - 40), low.start)
+    if high.unit is None and low.value >= high.value:  # a score: "won 3-1"
+        low.rejected = high.rejected = low.unit is None
+        return False
+    return True
+
+
+def _merge(low: Candidate, high: Candidate) -> None:
+    if low.unit is not None and high.unit is not None and high.unit.dimension != low.unit.dimension:
+        low.unit = high.unit
+    shares_scale = low.scale == 1 and high.scale > 1 and abs(low.mantissa) < abs(high.mantissa)
+    if shares_scale and (low.unit is None or low.currency_before):  # "$3 to $5 billion"
+        low.scale = high.scale
+    top = high.value
+    if low.unit is None:
+        low.unit, low.unit_span, low.counted = high.unit, high.unit_span, high.counted
+    elif high.unit is not None and high.unit.name != low.unit.name:
+        top = low.unit.from_base(high.unit.to_base(top))
+    low.high = top
+    low.end, low.value_end = high.end, high.value_end
