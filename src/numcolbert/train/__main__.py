@@ -1,0 +1,48 @@
+"""`python -m numcolbert.train RECIPE [--set section.key=value ...]`: train where only torch is installed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+from collections.abc import Sequence
+
+from numcolbert.errors import NumColBERTError
+from numcolbert.progress import TerminalListener, listening
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m numcolbert.train", description=__doc__)
+    parser.add_argument("recipe", help="path of a recipe, or the name of a built-in one")
+    parser.add_argument("--set", dest="changes", action="append", default=[], metavar="section.key=value")
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    chosen = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    # Imported here and not above: worker processes import this module too and must not load torch.
+    from numcolbert.train.evaluate import table
+    from numcolbert.train.recipe import load_recipe
+    from numcolbert.train.trainer import train
+
+    try:
+        with listening(TerminalListener()):
+            outcome = train(load_recipe(chosen.recipe, chosen.changes))
+    except NumColBERTError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    if chosen.json:
+        values = {**vars(outcome), "results": [vars(result) for result in outcome.results]}
+        sys.stdout.write(json.dumps(values, default=str, indent=1) + "\n")
+        return 0
+    sys.stdout.write(
+        f"{outcome.step:,} steps, {outcome.triples:,} triples in {outcome.seconds:.0f} s, "
+        f"{outcome.triples_per_second:,.0f} triples/s: {outcome.output}\n"
+    )
+    if outcome.results:
+        sys.stdout.write(table(outcome.results) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

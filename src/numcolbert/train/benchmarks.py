@@ -1,0 +1,137 @@
+"""Benchmark folders as the trainer reads them: text files only, no library beside the standard one.
+
+corpus.jsonl  queries.jsonl  qrels.trec     what is searched, asked and judged
+attributes.json                             per query: where its quantity stands, what distracts
+qrels/<subset>.trec                         the judgements of some queries only
+suites/<name>/, dev/                        folders of the same kind; a suite may share the corpus
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from numcolbert.errors import InputError, NotFoundError
+from numcolbert.files import open_binary
+
+_ID_KEYS = ("id", "_id", "qid", "doc_id")
+
+
+@dataclass
+class Corpus:
+    path: Path
+    ids: list[str]
+    texts: list[str]
+
+
+@dataclass
+class Benchmark:
+    name: str
+    path: Path
+    corpus_path: Path
+    query_ids: list[str]
+    query_texts: list[str]
+    qrels: dict[str, dict[str, int]]
+    subsets: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+
+def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
+    """Queries and judgements; the corpus is read by `read_corpus`, for it may be shared."""
+    if not folder.is_dir():
+        raise NotFoundError(
+            f"The benchmark folder '{folder}' does not exist.",
+            hint="build it with 'numcolbert data benchmark'",
+        )
+    queries = _find(folder, "queries.jsonl")
+    rows = list(_rows(queries))
+    subsets = {
+        path.name.split(".")[0]: read_qrels(path) for path in sorted((folder / "qrels").glob("*.trec*"))
+    }
+    attributes: dict[str, dict[str, Any]] = {}
+    if (folder / "attributes.json").is_file():
+        attributes = json.loads((folder / "attributes.json").read_text(encoding="utf-8"))
+    return Benchmark(
+        name=name or folder.name,
+        path=folder,
+        corpus_path=_corpus_of(folder),
+        query_ids=[i for i, _ in rows],
+        query_texts=[t for _, t in rows],
+        qrels=read_qrels(_find(folder, "qrels.trec")),
+        subsets=subsets,
+        attributes=attributes,
+    )
+
+
+def with_suites(folder: Path) -> list[Benchmark]:
+    """A benchmark and each of its suites."""
+    main = read_benchmark(folder)
+    suites = [path for path in sorted((folder / "suites").glob("*")) if path.is_dir()]
+    return [main, *(read_benchmark(path, f"{main.name}/{path.name}") for path in suites)]
+
+
+def read_corpus(path: Path) -> Corpus:
+    rows = list(_rows(path))
+    return Corpus(path, [i for i, _ in rows], [t for _, t in rows])
+
+
+def read_qrels(path: Path) -> dict[str, dict[str, int]]:
+    qrels: dict[str, dict[str, int]] = {}
+    with open_binary(path) as file:
+        for number, line in enumerate(file, 1):
+            cells = line.decode().split()
+            if not cells:
+                continue
+            if len(cells) != 4 or not cells[3].lstrip("-").isdigit():
+                raise InputError(
+                    f"Line {number} of '{path}' is not a TREC judgement.",
+                    hint="each line reads: query 0 document relevance",
+                )
+            qrels.setdefault(cells[0], {})[cells[2]] = int(cells[3])
+    return qrels
+
+
+def write_run(path: Path, rankings: dict[str, list[tuple[str, float]]], tag: str) -> None:
+    """A TREC run file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="utf-8") as file:
+        for query, ranked in rankings.items():
+            for rank, (document, score) in enumerate(ranked, 1):
+                file.write(f"{query} Q0 {document} {rank} {score:.6f} {tag}\n")
+
+
+def _find(folder: Path, name: str) -> Path:
+    for candidate in (folder / name, folder / f"{name}.xz", folder / f"{name}.gz"):
+        if candidate.is_file():
+            return candidate
+    raise NotFoundError(
+        f"The benchmark '{folder}' has no {name}.", hint="build it with 'numcolbert data benchmark'"
+    )
+
+
+def _corpus_of(folder: Path) -> Path:
+    """The folder's own corpus, else that of the folder it lies in: dev and suites may share one."""
+    for place in (folder, folder.parent, folder.parent.parent):
+        for name in ("corpus.jsonl", "corpus.jsonl.xz", "corpus.jsonl.gz"):
+            if (place / name).is_file():
+                return place / name
+    return _find(folder, "corpus.jsonl")
+
+
+def _rows(path: Path) -> Iterator[tuple[str, str]]:
+    with open_binary(path) as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+                key = next(key for key in _ID_KEYS if key in row)
+                yield str(row[key]), str(row["text"])
+            except (ValueError, KeyError, TypeError, StopIteration) as error:
+                raise InputError(
+                    f"Line {number} of '{path}' has no id and text.",
+                    hint='each line reads {"id": ..., "text": ...}',
+                ) from error

@@ -1,0 +1,231 @@
+"""Evaluate a model on benchmark folders, exactly and on the device.
+
+    python -m numcolbert.train.evaluate MODEL BENCHMARK... -o OUT
+
+writes TREC run files and results.json to OUT and prints a table. Needs no ir-measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from numcolbert.errors import NumColBERTError
+from numcolbert.model.checkpoint import find_gate, load_checkpoint
+from numcolbert.progress import TerminalListener, listening
+from numcolbert.train.benchmarks import Benchmark, read_benchmark, read_corpus, with_suites, write_run
+from numcolbert.train.measures import MEASURES, mean_measures
+from numcolbert.train.model_setup import choose_device, skipped_document_ids, text_settings
+from numcolbert.train.packed import PackedEncoder
+from numcolbert.train.packing import TextReader
+from numcolbert.train.ranking import (
+    EncodedQueries,
+    best_documents,
+    encode_documents,
+    encode_queries,
+    score_all,
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Result:
+    """What came out on one benchmark."""
+
+    name: str
+    queries: int
+    documents: int
+    seconds: float
+    scores: dict[str, dict[str, float]]
+    """Measures by variant: `gated` and `ungated` of the same model, or `plain` for one without a gate."""
+    subsets: dict[str, dict[str, float]] = field(default_factory=dict)
+    """Measures of the first variant on each subset of the queries."""
+    detector: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass
+class Ranker:
+    """A model made ready to rank."""
+
+    encoder: PackedEncoder
+    gate: Any
+    reader: TextReader
+    device: torch.device
+    skipped_ids: Tensor | None = None
+
+    @classmethod
+    def of(cls, model: Any, *, precision: str = "bf16") -> Ranker:
+        device = model.device
+        dtype = torch.bfloat16 if precision == "bf16" and device.type == "cuda" else torch.float32
+        encoder = PackedEncoder(model, dtype=dtype)
+        return cls(
+            encoder, find_gate(model), TextReader(text_settings(model)), device, skipped_document_ids(model)
+        )
+
+
+def evaluate(ranker: Ranker, benchmarks: Iterable[Benchmark], out: Path | None = None) -> list[Result]:
+    """Benchmarks that share a corpus follow each other: it is encoded once for all of them."""
+    results: list[Result] = []
+    corpus, groups = None, []
+    was_training = ranker.encoder.training
+    ranker.encoder.eval()
+    try:
+        for benchmark in benchmarks:
+            start = time.monotonic()
+            if corpus is None or corpus.path != benchmark.corpus_path:
+                groups = []  # let go of the old vectors before the new ones come
+                corpus = read_corpus(benchmark.corpus_path)
+                store = torch.float16 if ranker.device.type == "cuda" else torch.float32
+                groups = encode_documents(
+                    ranker.encoder,
+                    ranker.reader,
+                    corpus.texts,
+                    ranker.device,
+                    skipped_ids=ranker.skipped_ids,
+                    store=store,
+                )
+            queries = encode_queries(
+                ranker.encoder, ranker.gate, ranker.reader, benchmark.query_texts, ranker.device
+            )
+            plain = torch.ones_like(queries.gates)
+            variants = (
+                {"gated": queries.gates, "ungated": plain} if ranker.gate is not None else {"plain": plain}
+            )
+            scores = score_all(queries, list(variants.values()), groups)
+            result = Result(benchmark.name, len(benchmark.query_ids), len(corpus.ids), 0.0, {})
+            for variant, score in zip(variants, scores, strict=True):
+                ranked = best_documents(score, corpus.ids, benchmark.query_ids)
+                names = {query: [document for document, _ in hits] for query, hits in ranked.items()}
+                result.scores[variant] = mean_measures(names, benchmark.qrels)
+                if not result.subsets:
+                    result.subsets = {
+                        subset: {"queries": float(len(qrels)), **mean_measures(names, qrels)}
+                        for subset, qrels in benchmark.subsets.items()
+                    }
+                if out is not None:
+                    write_run(out / f"{_file_name(benchmark.name)}.{variant}.trec", ranked, variant)
+            if ranker.gate is not None:
+                result.detector = detector_measures(queries, benchmark)
+            result.seconds = round(time.monotonic() - start, 2)
+            results.append(result)
+    finally:
+        ranker.encoder.train(was_training)
+    return results
+
+
+def _file_name(name: str) -> str:
+    return name.replace("/", "-")
+
+
+def detector_measures(queries: EncodedQueries, benchmark: Benchmark) -> dict[str, float]:
+    """Token F1 of the detector, mean gates, and the share of distracting numbers that are amplified.
+
+    Reads from attributes.json, per query: `span` or `spans` (characters of the quantity that carries the
+    condition) and `distractors` (characters of numbers that carry none).
+    """
+    gold, distracting, known = _token_marks(queries, benchmark)
+    if not known.any():
+        return {}
+    found = (queries.probabilities > 0.5).cpu().numpy() & known
+    gates = queries.gates.cpu().numpy()
+    hits = float((found & gold).sum())
+    measures = {
+        "f1": 2 * hits / max(float(found.sum() + gold.sum()), 1.0),
+        "precision": hits / max(float(found.sum()), 1.0),
+        "recall": hits / max(float(gold.sum()), 1.0),
+        "gate_on_quantities": float(gates[gold].mean()) if gold.any() else 0.0,
+    }
+    if distracting.any():
+        measures["distractors"] = float(distracting.sum())
+        measures["distractors_amplified"] = float((gates[distracting] > 1.0).mean())
+    return {name: round(value, 5) for name, value in measures.items()}
+
+
+def _token_marks(
+    queries: EncodedQueries, benchmark: Benchmark
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_], NDArray[np.bool_]]:
+    """Per token: of the condition's quantity, of a distractor, of a query with known spans."""
+    gold = np.zeros(len(queries.words), np.bool_)
+    distracting, known = gold.copy(), gold.copy()
+    token = 0
+    for query, offsets in zip(benchmark.query_ids, queries.offsets, strict=True):
+        attributes = benchmark.attributes.get(query, {})
+        wanted = attributes.get("spans") or ([attributes["span"]] if attributes.get("span") else [])
+        others = attributes.get("distractors") or []
+        for start, end in offsets:
+            if queries.words[token]:
+                known[token] = bool(wanted)
+                gold[token] = any(start < b and end > a for a, b in wanted)
+                distracting[token] = any(start < b and end > a for a, b in others) and not gold[token]
+            token += 1
+    return gold, distracting, known
+
+
+def table(results: Sequence[Result]) -> str:
+    """A compact table for people."""
+    lines = [f"{'benchmark':34} {'variant':10} {'queries':>7} " + " ".join(f"{m:>8}" for m in MEASURES)]
+    for result in results:
+        rows = [(v, float(result.queries), values) for v, values in result.scores.items()]
+        rows += [(f"  {s}", values["queries"], values) for s, values in result.subsets.items()]
+        for variant, count, values in rows:
+            cells = " ".join(f"{values[m]:8.4f}" for m in MEASURES)
+            lines.append(f"{result.name[-34:]:34} {variant[:10]:10} {count:7.0f} {cells}")
+        if result.detector:
+            found = "  ".join(f"{name} {value:.4f}" for name, value in result.detector.items())
+            lines.append(f"{result.name[-34:]:34} detector   {found}")
+    return "\n".join(lines)
+
+
+def collect(folders: Sequence[Path], *, suites: bool) -> list[Benchmark]:
+    found = [b for folder in folders for b in (with_suites(folder) if suites else [read_benchmark(folder)])]
+    seen: dict[str, int] = {}
+    for benchmark in found:  # two folders may have the same name (finance/dev, medical/dev)
+        seen[benchmark.name] = seen.get(benchmark.name, 0) + 1
+    for benchmark in found:
+        if seen[benchmark.name] > 1:
+            benchmark.name = f"{benchmark.path.parent.name}/{benchmark.name}"
+    return found
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m numcolbert.train.evaluate", description=__doc__)
+    parser.add_argument("model", help="folder of a saved model")
+    parser.add_argument("benchmarks", nargs="+", type=Path)
+    parser.add_argument("-o", "--out", type=Path, required=True, help="folder for run files and results.json")
+    parser.add_argument("--no-suites", action="store_true", help="leave out the folders under suites/")
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
+    chosen = parser.parse_args(arguments)
+    try:
+        with listening(TerminalListener()):
+            benchmarks = collect(chosen.benchmarks, suites=not chosen.no_suites)
+            model = load_checkpoint(chosen.model, device=str(choose_device(chosen.device)))
+            results = evaluate(Ranker.of(model, precision=chosen.precision), benchmarks, chosen.out)
+    except NumColBERTError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    save_results(chosen.out / "results.json", results)
+    sys.stdout.write(table(results) + "\n")
+    return 0
+
+
+def save_results(path: Path, results: Sequence[Result]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps([vars(result) for result in results], indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

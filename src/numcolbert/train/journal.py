@@ -1,0 +1,42 @@
+"""The log of a run: one JSON object a line, and TensorBoard where it is asked for."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from numcolbert.errors import MissingDependencyError
+
+
+class Journal:
+    def __init__(self, folder: Path, *, tensorboard: bool = False, keep: bool = False) -> None:
+        """`keep` appends to the log of the run that is resumed."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path = folder / "log.jsonl"
+        self._file = self.path.open("a" if keep else "w", encoding="utf-8", buffering=1)
+        self._board: Any = None
+        if tensorboard:
+            try:
+                from torch.utils.tensorboard import SummaryWriter
+            except ImportError as error:
+                raise MissingDependencyError.for_extra("tensorboard", "train", "run.tensorboard") from error
+            self._board = SummaryWriter(str(folder / "tensorboard"))
+
+    def write(self, event: str, step: int, values: Mapping[str, Any]) -> None:
+        line = {"event": event, "step": step, **values}
+        self._file.write(json.dumps(line, default=str) + "\n")
+        if self._board is not None:
+            for name, value in values.items():
+                if isinstance(value, int | float):
+                    self._board.add_scalar(f"{event}/{name}", value, step)
+
+    def close(self) -> None:
+        self._file.close()
+        if self._board is not None:
+            self._board.close()
+
+
+def read_log(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

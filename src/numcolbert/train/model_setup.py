@@ -1,0 +1,86 @@
+"""The model a recipe asks for, and what the data side must know of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from numcolbert.errors import ModelError
+from numcolbert.model.checkpoint import (
+    ColBERTSettings,
+    GateSettings,
+    add_gate,
+    as_numcolbert,
+    build_colbert,
+    load_checkpoint,
+)
+from numcolbert.train.packing import TextSettings
+
+if TYPE_CHECKING:
+    from sentence_transformers import MultiVectorEncoder
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    backbone: str = "sentence-transformers/all-MiniLM-L6-v2"
+    start_from: str = ""
+    gated: bool = True
+    dropout: float = 0.0
+    encoder: ColBERTSettings = field(
+        default_factory=lambda: ColBERTSettings(query_length=48, document_length=128)
+    )
+    gate: GateSettings = field(default_factory=GateSettings)
+
+
+def build_model(settings: ModelSettings, device: torch.device) -> MultiVectorEncoder:
+    if settings.start_from:
+        if settings.gated:
+            model = as_numcolbert(settings.start_from, settings.gate)
+        else:
+            model = load_checkpoint(settings.start_from)
+    else:
+        model = build_colbert(settings.backbone, settings.encoder)
+        if settings.gated:
+            model = add_gate(model, settings.gate)
+    return model.float().to(device)
+
+
+def text_settings(model: MultiVectorEncoder) -> TextSettings:
+    """How `model` reads text, as values that travel to processes without torch."""
+    transformer: Any = model[0]
+    tokenizer = model.tokenizer
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is None:
+        raise ModelError(
+            "The backbone has no fast tokenizer.", hint="choose a backbone whose folder holds tokenizer.json"
+        )
+    prompts = {name: model.prompts.get(name) or "" for name in ("query", "document")}
+    markers = [tokenizer.convert_tokens_to_ids(p.strip()) for p in prompts.values() if p.strip()]
+    special = {*tokenizer.all_special_ids, *markers} - {tokenizer.unk_token_id, None}
+    longest = int(transformer.max_seq_length or 512)
+    return TextSettings(
+        tokenizer=backend.to_str(),
+        query_prompt=prompts["query"],
+        document_prompt=prompts["document"],
+        query_length=int(transformer.query_length or longest),
+        document_length=int(transformer.document_length or longest),
+        special_ids=tuple(sorted(special)),
+    )
+
+
+def skipped_document_ids(model: MultiVectorEncoder) -> Tensor | None:
+    """Tokens the model leaves out of its documents; none for models built here."""
+    for module in model:
+        skipped = getattr(module, "_skiplist_ids", None)
+        if isinstance(skipped, Tensor) and len(skipped):
+            return skipped.to(model.device)
+    return None
+
+
+def choose_device(wanted: str) -> torch.device:
+    if wanted != "auto":
+        return torch.device(wanted)
+    return torch.device("cuda" if torch.cuda.is_available() else "cpu")

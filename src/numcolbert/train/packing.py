@@ -1,0 +1,186 @@
+"""Triples to arrays: tokenised, packed end to end, labelled. Runs in the worker processes, without torch."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Encoding, Tokenizer
+
+from numcolbert.data.triple import OPERATORS, Passage, QueryCondition, Triple
+
+Arrays = dict[str, NDArray[Any]]
+
+_OPERATOR = {name: position for position, name in enumerate(OPERATORS)}
+_KEPT_TEXTS = 400_000
+
+
+@dataclass(frozen=True)
+class TextSettings:
+    """How the model reads text; travels to the workers."""
+
+    tokenizer: str
+    """The whole tokenizer as JSON."""
+    query_prompt: str
+    document_prompt: str
+    query_length: int
+    document_length: int
+    special_ids: tuple[int, ...]
+    """Tokens that are no words: padding, [CLS], [SEP], [MASK], the markers."""
+
+
+@dataclass(frozen=True)
+class PackSettings:
+    token_multiple: int = 2048
+    """The stream is filled up to a multiple of this, so that the compiler sees few shapes."""
+    quantities: int = 16
+    """Quantities kept of one passage."""
+
+
+class TextReader:
+    """Texts to token ids, as the model's own tokenizer does it."""
+
+    def __init__(self, settings: TextSettings) -> None:
+        self.settings = settings
+        self._query = self._tokenizer(settings.query_length)
+        self._document = self._tokenizer(settings.document_length)
+        self._known: dict[str, NDArray[np.int32]] = {}
+
+    def _tokenizer(self, length: int) -> Tokenizer:
+        tokenizer = Tokenizer.from_str(self.settings.tokenizer)
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(length)
+        return tokenizer
+
+    def queries(self, texts: Sequence[str]) -> list[Encoding]:
+        """Offsets count from the beginning of the prompt: see `mention`."""
+        prompt = self.settings.query_prompt
+        encodings: list[Encoding] = self._query.encode_batch([prompt + text for text in texts])
+        return encodings
+
+    def documents(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
+        """Sentences come back again and again in training, so their tokens are kept."""
+        known, prompt = self._known, self.settings.document_prompt
+        fresh = list(dict.fromkeys(text for text in texts if text not in known))
+        if fresh:
+            if len(known) + len(fresh) > _KEPT_TEXTS:
+                known.clear()
+                fresh = list(dict.fromkeys(texts))
+            encodings = self._document.encode_batch_fast([prompt + text for text in fresh])
+            for text, encoding in zip(fresh, encodings, strict=True):
+                known[text] = np.array(encoding.ids, np.int32)
+        return [known[text] for text in texts]
+
+    def mention(self, encoding: Encoding, span: tuple[int, int]) -> list[int]:
+        """Positions of the tokens that touch the characters `span` of the query."""
+        shift = len(self.settings.query_prompt)
+        start, end = span[0] + shift, span[1] + shift
+        return [i for i, (a, b) in enumerate(encoding.offsets) if a < end and b > start and a < b]
+
+
+class BatchMaker:
+    """Turns a list of triples into the arrays of one batch.
+
+    Order of the sequences: all queries, all positives, all negatives, then filling.
+    """
+
+    def __init__(self, text: TextSettings, settings: PackSettings) -> None:
+        self.reader = TextReader(text)
+        self.settings = settings
+
+    def make(self, triples: Sequence[Triple]) -> Arrays:
+        queries = self.reader.queries([t.query for t in triples])
+        passages = [t.positive for t in triples] + [t.negative for t in triples]
+        documents = self.reader.documents([p.text for p in passages])
+        query_ids = [np.array(encoding.ids, np.int32) for encoding in queries]
+        arrays = pack([*query_ids, *documents], self.settings.token_multiple, self._longest())
+        arrays["sizes"] = np.array(
+            [
+                len(triples),
+                max(len(ids) for ids in query_ids),
+                max(len(ids) for ids in documents),
+                sum(len(ids) for ids in query_ids) + sum(len(ids) for ids in documents),
+            ]
+        )
+        width = _up(int(arrays["sizes"][1]), 8)
+        arrays |= self._words(query_ids, width)
+        arrays |= self._conditions(triples, queries, width)
+        arrays |= self._quantities(passages)
+        arrays["document_key"] = np.array([zlib.crc32(p.text.encode()) for p in passages], np.int64)
+        return arrays
+
+    def _longest(self) -> int:
+        return max(self.reader.settings.query_length, self.reader.settings.document_length)
+
+    def _words(self, queries: Sequence[NDArray[np.int32]], width: int) -> Arrays:
+        padded = np.full((len(queries), width), -1, np.int32)
+        for row, ids in zip(padded, queries, strict=True):
+            row[: len(ids)] = ids
+        special = np.isin(padded, [-1, *self.reader.settings.special_ids])
+        return {"word_mask": ~special}
+
+    def _conditions(self, triples: Sequence[Triple], queries: Sequence[Encoding], width: int) -> Arrays:
+        rows: list[tuple[int, QueryCondition]] = []
+        marks: list[NDArray[np.bool_]] = []
+        for number, (triple, encoding) in enumerate(zip(triples, queries, strict=True)):
+            for condition in triple.conditions:
+                tokens = self.reader.mention(encoding, condition.span)
+                if not tokens:
+                    continue  # cut off by the length limit: nothing left to learn from
+                mark = np.zeros(width, np.bool_)
+                mark[tokens] = True
+                rows.append((number, condition))
+                marks.append(mark)
+        whole = np.array(
+            [(n, _OPERATOR[c.operator], c.unit, c.dimension, c.pair) for n, c in rows], np.int64
+        ).reshape(-1, 5)
+        real = np.array([(c.value, c.base_value, c.base_high) for _, c in rows], np.float64).reshape(-1, 3)
+        names = ("query", "operator", "unit", "dimension", "pair")
+        arrays: Arrays = {f"condition_{name}": whole[:, i].copy() for i, name in enumerate(names)}
+        for i, name in enumerate(("value", "base_value", "base_high")):
+            arrays[f"condition_{name}"] = real[:, i].copy()
+        arrays["condition_mention"] = np.array(marks, np.bool_).reshape(-1, width)
+        return arrays
+
+    def _quantities(self, passages: Sequence[Passage]) -> Arrays:
+        most = max((len(p.quantities) for p in passages), default=0)
+        columns = max(1, min(most, self.settings.quantities))
+        whole = np.full((3, len(passages), columns), -1, np.int64)
+        value = np.zeros((len(passages), columns), np.float64)
+        for row, passage in enumerate(passages):
+            for column, quantity in enumerate(passage.quantities[:columns]):
+                whole[:, row, column] = quantity.unit, quantity.dimension, quantity.pair
+                value[row, column] = quantity.base_value
+        names = ("unit", "dimension", "pair")
+        arrays: Arrays = {f"quantity_{name}": whole[i] for i, name in enumerate(names)}
+        arrays["quantity_base_value"] = value
+        return arrays
+
+
+def pack(sequences: Sequence[NDArray[np.int32]], multiple: int, longest: int) -> Arrays:
+    """Sequences end to end, filled up with sequences of token 0 to a multiple of `multiple` tokens.
+
+    The filling is cut like real sequences (kernels leave tokens outside every sequence undefined); the
+    number of sequences depends on the settings alone, so that array shapes stay the same.
+    """
+    lengths = np.array([len(s) for s in sequences], np.int64)
+    total = int(lengths.sum())
+    left = _up(total, multiple) - total
+    filling = np.minimum(np.maximum(left - longest * np.arange(-(-multiple // longest)), 0), longest)
+    lengths = np.concatenate([lengths, filling])
+    starts = np.concatenate([[0], np.cumsum(lengths)])
+    ids = np.concatenate([*sequences, np.zeros(left, np.int32)])
+    positions = np.arange(len(ids)) - np.repeat(starts[:-1], lengths)
+    return {
+        "ids": ids.astype(np.int32),
+        "positions": positions.astype(np.int32),
+        "starts": starts.astype(np.int32),
+    }
+
+
+def _up(number: int, multiple: int) -> int:
+    return -(-number // multiple) * multiple

@@ -1,0 +1,177 @@
+"""Exact MaxSim of many queries over a whole corpus, on the device, in seconds.
+
+Nothing is approximated and nothing is saved: this is the oracle the trainer evaluates with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from numcolbert.progress import Progress
+from numcolbert.train.attention import make_layout
+from numcolbert.train.packed import PackedEncoder, PackedTokens
+from numcolbert.train.packing import TextReader
+
+TOKENS_AT_ONCE = 32_768
+MATRIX_ELEMENTS = 1 << 28
+
+
+@dataclass(frozen=True)
+class Group:
+    """Documents of about the same length, padded by repeating their first vector (it changes no maximum)."""
+
+    documents: NDArray[np.int64]  # their rows in the corpus
+    vectors: Tensor  # [documents, length, dim]
+
+
+@dataclass(frozen=True)
+class EncodedQueries:
+    vectors: Tensor  # [tokens of all queries, dim], unit length
+    query: Tensor  # [tokens], the query each token belongs to
+    gates: Tensor  # [tokens], 1 where the gate does not act
+    probabilities: Tensor  # [tokens]
+    words: NDArray[np.bool_]  # [tokens], false for special tokens
+    offsets: list[list[tuple[int, int]]]
+    """Per query, the characters of each token in the query's text."""
+
+
+def _encode_stream(
+    encoder: PackedEncoder, sequences: Sequence[NDArray[np.int32]], device: torch.device
+) -> tuple[Tensor, Tensor]:
+    lengths = np.array([len(s) for s in sequences], np.int64)
+    layout = make_layout(lengths, buckets=encoder.needs_buckets, device=device)
+    ids = torch.from_numpy(np.concatenate(sequences)).to(device)
+    places = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    positions = torch.from_numpy(places.astype(np.int32)).to(device)
+    hidden = encoder.hidden(PackedTokens(ids, positions, layout))
+    return hidden, encoder.project(hidden)
+
+
+def encode_documents(
+    encoder: PackedEncoder,
+    reader: TextReader,
+    texts: Sequence[str],
+    device: torch.device,
+    *,
+    skipped_ids: Tensor | None = None,
+    store: torch.dtype = torch.float16,
+) -> list[Group]:
+    """All documents, shortest first, in groups of one padded length each."""
+    sequences: list[NDArray[np.int32]] = []
+    with Progress("tokenise", len(texts), "documents") as progress:
+        for start in range(0, len(texts), 4096):
+            part = texts[start : start + 4096]
+            sequences += reader.documents(part)
+            progress.advance(len(part))
+    lengths = np.array([len(s) for s in sequences], np.int64)
+    order = np.argsort(lengths, kind="stable")
+    groups: list[Group] = []
+    with torch.no_grad(), Progress("encode", len(texts), "documents") as progress:
+        for rows in _parts(order, lengths):
+            chosen = [sequences[row] for row in rows]
+            vectors = _encode_stream(encoder, chosen, device)[1].to(store)
+            groups.append(Group(rows, _padded(vectors, chosen, skipped_ids)))
+            progress.advance(len(rows))
+    return groups
+
+
+def _parts(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Cut documents in order of length where a part has enough tokens."""
+    share = (np.cumsum(lengths[order]) - 1) // TOKENS_AT_ONCE
+    return [part for part in np.split(order, np.flatnonzero(np.diff(share)) + 1) if len(part)]
+
+
+def _padded(
+    vectors: Tensor, sequences: Sequence[NDArray[np.int32]], skipped_ids: Tensor | None
+) -> Tensor:  # [documents, longest, dim]
+    lengths = torch.tensor([len(s) for s in sequences], device=vectors.device)
+    starts = (lengths.cumsum(0) - lengths)[:, None]
+    place = torch.arange(int(lengths.max()), device=vectors.device)[None, :]
+    rows = torch.where(place < lengths[:, None], starts + place, starts)
+    if skipped_ids is not None:
+        ids = torch.from_numpy(np.concatenate(sequences)).to(vectors.device)
+        skipped = torch.isin(ids, skipped_ids)[rows]
+        rows = torch.where(skipped, starts, rows)  # the first token, [CLS], is never skipped
+    return vectors[rows]
+
+
+def encode_queries(
+    encoder: PackedEncoder,
+    gate: Any,
+    reader: TextReader,
+    texts: Sequence[str],
+    device: torch.device,
+) -> EncodedQueries:
+    """Query vectors with what the gate says of each, by the detector (never by gold spans)."""
+    encodings = reader.queries(texts)
+    sequences = [np.array(e.ids, np.int32) for e in encodings]
+    shift = len(reader.settings.query_prompt)
+    flat = np.concatenate(sequences)
+    words = ~np.isin(flat, np.array(reader.settings.special_ids))
+    lengths = torch.tensor([len(s) for s in sequences], device=device)
+    query = torch.repeat_interleave(torch.arange(len(texts), device=device), lengths)
+    pieces = []
+    with torch.no_grad():
+        for start in range(0, len(sequences), 512):
+            hidden, vectors = _encode_stream(encoder, sequences[start : start + 512], device)
+            pieces.append((hidden, vectors))
+        vectors = torch.cat([v for _, v in pieces])
+        gates = torch.ones(len(vectors), device=device)
+        probabilities = torch.zeros_like(gates)
+        if gate is not None:
+            hidden = torch.cat([h for h, _ in pieces])
+            logit, strength = gate.weigh(hidden if gate.reads == "hidden" else vectors, lengths[query])
+            is_word = torch.from_numpy(words).to(device)
+            probabilities = torch.sigmoid(logit) * is_word
+            gates = torch.where(probabilities > gate.threshold, strength, gates)
+    return EncodedQueries(
+        vectors,
+        query,
+        gates,
+        probabilities,
+        words,
+        [[(a - shift, b - shift) for a, b in e.offsets] for e in encodings],
+    )
+
+
+def score_all(queries: EncodedQueries, weights: Sequence[Tensor], groups: Sequence[Group]) -> list[Tensor]:
+    """MaxSim of every query with every document, once for each set of token weights.
+
+    A weight scales a query vector, and a positive factor can be taken out of the maximum: so the maxima
+    are computed once, for any number of weightings. Returns [queries, documents] float32 each.
+    """
+    device = queries.vectors.device
+    count = int(queries.query.max()) + 1 if len(queries.query) else 0
+    size = sum(len(group.documents) for group in groups)
+    scores = [torch.zeros(count, size, device=device) for _ in weights]
+    with torch.no_grad(), Progress("score", size, "documents") as progress:
+        for group in groups:
+            length, dim = group.vectors.shape[1:]
+            at_once = max(1, MATRIX_ELEMENTS // (len(queries.query) * length))
+            for start in range(0, len(group.documents), at_once):
+                part = group.vectors[start : start + at_once]
+                rows = torch.from_numpy(group.documents[start : start + at_once]).to(device)
+                left = queries.vectors.to(part.dtype)
+                similarity = left @ part.reshape(-1, dim).T  # [tokens, documents * length]
+                best = similarity.view(len(left), len(rows), length).amax(dim=-1).float()
+                for weight, score in zip(weights, scores, strict=True):
+                    part_sum = torch.zeros(count, len(rows), device=device)
+                    score[:, rows] = part_sum.index_add_(0, queries.query, best * weight[:, None])
+                progress.advance(len(rows))
+    return scores
+
+
+def best_documents(
+    scores: Tensor, ids: Sequence[str], query_ids: Sequence[str], k: int = 100
+) -> dict[str, list[tuple[str, float]]]:
+    """Per query the best `k` documents with their scores, best first."""
+    values, rows = scores.topk(min(k, scores.shape[1]), dim=1)
+    found = zip(query_ids, values.tolist(), rows.tolist(), strict=True)
+    return {query: [(ids[r], v) for v, r in zip(vs, rs, strict=True)] for query, vs, rs in found}

@@ -1,0 +1,124 @@
+"""From a batch to its loss: encode, gate, compare, add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from numcolbert.train.batches import Batch
+from numcolbert.train.labels import candidates, known_answers
+from numcolbert.train.losses import BatchLabels, EncodedBatch, NumColBERTLoss
+from numcolbert.train.packed import PackedEncoder
+
+
+@dataclass
+class StepResult:
+    loss: Tensor
+    parts: dict[str, Tensor]
+    """Detached scalars for the log; nothing here waits for the device."""
+
+
+class TrainingStep(nn.Module):
+    """Encoder, gate and losses as one module, so that accelerate can wrap it."""
+
+    def __init__(
+        self,
+        encoder: PackedEncoder,
+        gate: nn.Module | None,
+        loss: NumColBERTLoss,
+        *,
+        mask_known: bool = True,
+        skipped_ids: Tensor | None = None,
+    ) -> None:
+        super().__init__()
+        self.encoder, self.gate, self.loss = encoder, gate, loss
+        self.mask_known = mask_known
+        self.register_buffer("skipped_ids", skipped_ids, persistent=False)
+
+    def forward(self, batch: Batch, *, measured: bool = False) -> StepResult:
+        encoded, labels, gates = self.encode(batch)
+        losses = self.loss(encoded, labels)
+        parts = dict(losses.parts)
+        parts["loss"] = losses.total.detach()
+        if measured and gates is not None and encoded.num_logit is not None:
+            parts |= gate_measures(encoded, labels.quantity_mask, gates)
+        return StepResult(losses.total, parts)
+
+    def encode(self, batch: Batch) -> tuple[EncodedBatch, BatchLabels, Tensor | None]:
+        gate: Any = self.gate
+        hidden = self.encoder.hidden(batch.tokens)
+        vectors = self.encoder.project(hidden)  # [tokens, dim] float32
+        starts, count = batch.tokens.layout.starts.long(), batch.queries
+        query_rows, query_mask = _rows(starts, 0, count, batch.query_width)
+        document_rows, document_mask = _rows(starts, count, 3 * count, batch.document_width)
+        ungated = _take(vectors, query_rows)  # [B, Tq, dim]
+        documents = _take(vectors, document_rows)  # [2B, Td, dim]
+        skipped = self.skipped_ids
+        if isinstance(skipped, Tensor):
+            document_ids = batch.tokens.ids[document_rows.clamp(max=len(vectors) - 1)]
+            document_mask = document_mask & ~torch.isin(document_ids, skipped)
+
+        quantity_mask = _any_mention(batch) & batch.word_mask
+        queries, logit, gates = ungated, None, None
+        if gate is not None:
+            inputs = _take(hidden, query_rows) if gate.reads == "hidden" else ungated
+            logit, strength = gate.weigh(inputs, query_mask.sum(dim=1, keepdim=True))
+            if gate.gate_on == "gold":
+                gated = quantity_mask
+            else:
+                gated = (torch.sigmoid(logit) > gate.threshold) & batch.word_mask
+            gates = torch.where(gated, strength, torch.ones_like(strength))
+            queries = ungated * gates.unsqueeze(-1)
+
+        target = torch.arange(count, device=vectors.device)
+        rivals = None
+        if self.mask_known:
+            answers = known_answers(batch.conditions, batch.quantities, count)
+            rivals = candidates(answers, target, batch.document_key)
+        dtype = self.encoder.dtype
+        encoded = EncodedBatch(
+            queries=queries.to(dtype),
+            ungated=ungated,
+            query_mask=query_mask,
+            word_mask=batch.word_mask,
+            documents=documents.to(dtype),
+            document_mask=document_mask,
+            num_logit=logit,
+        )
+        labels = BatchLabels(target, rivals, quantity_mask, batch.conditions, batch.quantities)
+        return encoded, labels, gates
+
+
+def _rows(starts: Tensor, first: int, last: int, width: int) -> tuple[Tensor, Tensor]:
+    """Positions in the stream of sequences `first` to `last`, padded, and which are real."""
+    place = torch.arange(width, device=starts.device)
+    begin, end = starts[first:last, None], starts[first + 1 : last + 1, None]
+    rows = begin + place
+    return rows, rows < end  # padding points at the following tokens; the mask leaves them out
+
+
+def _take(vectors: Tensor, rows: Tensor) -> Tensor:
+    # index_select, because its backward adds in place where plain indexing would sort first.
+    flat = rows.clamp(max=len(vectors) - 1).reshape(-1)
+    return vectors.index_select(0, flat).view(*rows.shape, vectors.shape[-1])
+
+
+def _any_mention(batch: Batch) -> Tensor:
+    marked = torch.zeros_like(batch.word_mask, dtype=torch.int32)
+    marked.index_add_(0, batch.conditions.query, batch.conditions.mention.int())
+    return marked > 0
+
+
+def gate_measures(encoded: EncodedBatch, quantity_mask: Tensor, gates: Tensor) -> dict[str, Tensor]:
+    """Mean gate on the tokens of quantities, and the detector's F1 over the words of the batch."""
+    with torch.no_grad():
+        logit = encoded.num_logit
+        found = (logit > 0) & encoded.word_mask if logit is not None else quantity_mask
+        hits = (found & quantity_mask).sum()
+        return {
+            "gate_mean": (gates * quantity_mask).sum() / quantity_mask.sum().clamp(min=1),
+            "detector_f1": 2 * hits / (found.sum() + quantity_mask.sum()).clamp(min=1),
+        }

@@ -1,0 +1,313 @@
+"""The training loop.
+
+The device never waits for Python: batches come from worker processes and are copied ahead, losses stay on the
+device until they are logged, and nothing in a step asks the device for a value.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from numcolbert.errors import ModelError
+from numcolbert.model.checkpoint import find_gate, save_checkpoint
+from numcolbert.progress import Progress
+from numcolbert.train.batches import BatchStream
+from numcolbert.train.benchmarks import Benchmark
+from numcolbert.train.evaluate import Ranker, Result, collect, evaluate, save_results
+from numcolbert.train.journal import Journal
+from numcolbert.train.losses import NumColBERTLoss
+from numcolbert.train.model_setup import build_model, choose_device, skipped_document_ids, text_settings
+from numcolbert.train.packed import PackedEncoder
+from numcolbert.train.packing import TextReader
+from numcolbert.train.processes import Processes
+from numcolbert.train.recipe import OptimiserSettings, Recipe
+from numcolbert.train.schedule import Budget, lr_factor
+from numcolbert.train.sources import unit_count
+from numcolbert.train.state import Position, has_state, load_state, save_state
+from numcolbert.train.step import TrainingStep
+from numcolbert.train.workers import FeedSettings
+
+log = logging.getLogger(__name__)
+
+
+@dataclass
+class Outcome:
+    """What a run left behind."""
+
+    output: Path
+    step: int
+    triples: int
+    seconds: float
+    triples_per_second: float
+    interrupted: bool = False
+    results: list[Result] = field(default_factory=list)
+
+
+def train(recipe: Recipe) -> Outcome:
+    """Run a recipe from its start, or from its checkpoint, to its end."""
+    budget = Budget(recipe.run.steps, recipe.run.time_budget_s)
+    return Trainer(recipe, budget).run()
+
+
+class Trainer:
+    def __init__(self, recipe: Recipe, budget: Budget) -> None:
+        self.recipe, self.budget = recipe, budget
+        run = recipe.run
+        self.processes = Processes.from_environment(run.device)
+        self.device = self.processes.device or choose_device(run.device)
+        torch.manual_seed(run.seed)
+        torch.set_float32_matmul_precision("high")
+        self.output = recipe.output
+        # Read first: a wrong path should fail before the model is built, not after an hour of training.
+        self.during = collect(run.evaluate_during, suites=False)
+        self.at_end = collect(run.evaluate_at_end, suites=True)
+
+        self.model = build_model(recipe.model, self.device)
+        self.text = text_settings(self.model)
+        self.module = self._build_step()
+        self.optimiser = make_optimiser(self.module, recipe.optimiser, self.device)
+        self.parameters = [p for group in self.optimiser.param_groups for p in group["params"]]
+        self.position = Position()
+        self.state_folder = self.output / "state"
+        resumed = run.resume and has_state(self.state_folder)
+        if resumed:
+            self.position = load_state(self.state_folder, self.module, self.optimiser)
+            self.budget.used_before = self.position.seconds
+        self.wrapped = self.processes.wrap(self.module)
+        self._stop_asked = False
+        self.journal: Journal | None = None
+        if self.processes.is_main:
+            self.journal = Journal(self.output, tensorboard=run.tensorboard, keep=resumed)
+            (self.output / "recipe.json").write_text(json.dumps(recipe.as_dict(), indent=1), encoding="utf-8")
+
+    def _build_step(self) -> TrainingStep:
+        recipe = self.recipe
+        cuda = self.device.type == "cuda"
+        dtype = torch.bfloat16 if recipe.run.precision == "bf16" and cuda else torch.float32
+        encoder = PackedEncoder(
+            self.model,
+            dtype=dtype,
+            attention=recipe.run.attention,
+            compile_layers=recipe.run.compile == "on" or (recipe.run.compile == "auto" and cuda),
+            dropout=recipe.model.dropout,
+        )
+        units = unit_count(recipe.data) if recipe.loss.properties else 0
+        loss = NumColBERTLoss(recipe.loss, encoder.dim, units)
+        module = TrainingStep(
+            encoder,
+            find_gate(self.model),
+            loss,
+            mask_known=recipe.data.mask_known,
+            skipped_ids=skipped_document_ids(self.model),
+        )
+        for name, parameter in module.named_parameters():
+            if "pooler" in name:
+                parameter.requires_grad_(
+                    False
+                )  # the backbone's sentence vector, which ColBERT has no use for
+        return module.to(self.device).train()
+
+    def run(self) -> Outcome:
+        feed = FeedSettings(
+            self.recipe.data,
+            self.text,
+            self.recipe.optimiser.batch,
+            self.recipe.run.seed,
+            first=self.position.step,
+            rank=self.processes.rank,
+        )
+        first, started = self.position.step, time.monotonic()
+        buckets = self.module.encoder.needs_buckets
+        try:
+            with self._stopping_on_signals(), BatchStream(feed, self.device, buckets=buckets) as batches:
+                self._loop(batches)
+            self._synchronize()
+            seconds = time.monotonic() - started
+            outcome = Outcome(
+                self.output,
+                self.position.step,
+                self.position.triples,
+                round(seconds, 2),
+                round((self.position.step - first) * self._triples_a_step / max(seconds, 1e-9), 1),
+                self._stop_asked,
+            )
+            if self.processes.is_main:
+                self._finish(outcome)
+            self.processes.wait()
+            return outcome
+        finally:
+            if self.journal is not None:
+                self.journal.close()
+
+    @property
+    def _triples_a_step(self) -> int:
+        return self.recipe.optimiser.batch * self.processes.count
+
+    def _loop(self, batches: BatchStream) -> None:
+        run, optimiser = self.recipe.run, self.recipe.optimiser
+        base = [group["lr"] for group in self.optimiser.param_groups]
+        window = Window()
+        total = run.steps or None
+        with Progress("train", total and total - self.position.step, "steps") as progress:
+            while not self._should_stop():
+                step = self.position.step
+                factor = lr_factor(self.budget.progress(step + 0.5), optimiser.warmup, optimiser.decay)
+                for group, lr in zip(self.optimiser.param_groups, base, strict=True):
+                    group["lr"] = lr * factor
+                if self.recipe.model.dropout:
+                    torch.manual_seed(run.seed * 1_000_003 + step)  # so that a resumed run drops the same
+                logged = (step + 1) % run.log_every == 0 or step == 0
+                batch = next(batches)
+                result = self.wrapped(batch, measured=logged)
+                result.loss.backward()
+                norm = nn.utils.clip_grad_norm_(self.parameters, optimiser.clip, foreach=True)
+                self.optimiser.step()
+                self.optimiser.zero_grad(set_to_none=True)
+                self.position.step += 1
+                self.position.triples += self._triples_a_step
+                window.add(self._triples_a_step, batch.real_tokens)
+                progress.advance()
+                if logged:
+                    self._log(result.parts, norm, factor, window)
+                self._every(run.eval_every, self._evaluate_during)
+                self._every(run.checkpoint_every, self._save_state)
+        if self._stop_asked or (run.checkpoint_every and self.position.step % run.checkpoint_every):
+            self._save_state()
+
+    def _should_stop(self) -> bool:
+        ended = self._stop_asked or self.budget.progress(self.position.step) >= 1.0
+        return self.processes.agree(ended)
+
+    def _every(self, count: int, action: Callable[[], None]) -> None:
+        if count and self.position.step % count == 0:
+            action()
+
+    def _log(self, parts: dict[str, Tensor], norm: Tensor, factor: float, window: Window) -> None:
+        if self.journal is None:
+            return
+        values = {name: round(float(value), 6) for name, value in parts.items()}  # waits for the device
+        if not math.isfinite(values["loss"]):
+            raise ModelError(
+                f"The loss is not a number at step {self.position.step}.",
+                hint="lower optimiser.lr, or set run.precision = 'fp32'",
+            )
+        values |= {"grad_norm": round(float(norm), 4), "lr": self.recipe.optimiser.lr * factor}
+        values |= window.rates()
+        values |= {"triples": self.position.triples, "seconds": round(self.budget.used, 2)}
+        self.journal.write("train", self.position.step, values)
+
+    def _evaluate_during(self) -> None:
+        if not self.processes.is_main or not self.during:
+            return
+        results = self._evaluate(self.during, None)
+        for result in results:
+            best = next(iter(result.scores.values()))
+            if self.journal is not None:
+                values = {"benchmark": result.name, **best, "subsets": result.subsets, **result.detector}
+                self.journal.write("evaluation", self.position.step, values)
+
+    def _evaluate(self, benchmarks: list[Benchmark], out: Path | None) -> list[Result]:
+        ranker = Ranker(
+            self.module.encoder,
+            self.module.gate,
+            TextReader(self.text),
+            self.device,
+            skipped_document_ids(self.model),
+        )
+        return evaluate(ranker, benchmarks, out)
+
+    def _save_state(self) -> None:
+        if self.processes.is_main:
+            self.position.seconds = self.budget.used
+            save_state(self.state_folder, self.module, self.optimiser, self.position, self.recipe.as_dict())
+
+    def _finish(self, outcome: Outcome) -> None:
+        """Save the model first: an evaluation that fails must not cost the training."""
+        save_checkpoint(self.model, self.output / "model", half=self.recipe.run.save_fp16, overwrite=True)
+        if self.at_end and not outcome.interrupted:
+            outcome.results = self._evaluate(self.at_end, self.output / "runs")
+            save_results(self.output / "results.json", outcome.results)
+        if self.journal is not None:
+            summary = {k: v for k, v in vars(outcome).items() if k != "results"}
+            summary["results"] = [vars(result) for result in outcome.results]
+            self.journal.write("end", outcome.step, summary)
+
+    def _synchronize(self) -> None:
+        if self.device.type == "cuda":
+            torch.cuda.synchronize()
+
+    @contextmanager
+    def _stopping_on_signals(self) -> Iterator[None]:
+        """SIGTERM and Ctrl-C end the loop after the step in flight, with a checkpoint."""
+
+        def ask(_number: int, _frame: FrameType | None) -> None:
+            self._stop_asked = True
+
+        before = {}
+        for number in (signal.SIGTERM, signal.SIGINT):
+            try:
+                before[number] = signal.signal(number, ask)
+            except ValueError:  # not the main thread: then nobody sends us signals either
+                continue
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+class Window:
+    """Rates since the last line of the log."""
+
+    def __init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
+        self._start, self._triples, self._tokens = time.monotonic(), 0, 0
+
+    def add(self, triples: int, tokens: int) -> None:
+        self._triples += triples
+        self._tokens += tokens
+
+    def rates(self) -> dict[str, float]:
+        seconds = max(time.monotonic() - self._start, 1e-9)
+        found = {
+            "triples_per_s": round(self._triples / seconds, 1),
+            "tokens_per_s": round(self._tokens / seconds),
+        }
+        self._reset()
+        return found
+
+
+def make_optimiser(module: nn.Module, settings: OptimiserSettings, device: torch.device) -> torch.optim.AdamW:
+    """AdamW on float32 parameters: a small rate for the backbone, a larger one for what starts from nothing.
+
+    Biases and normalisation weights are not decayed.
+    """
+    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    for name, parameter in module.named_parameters():
+        if parameter.requires_grad:
+            pretrained, matrix = ".backbone." in f".{name}", parameter.ndim > 1
+            groups.setdefault((pretrained, matrix), []).append(parameter)
+    listed: list[dict[str, Any]] = [
+        {
+            "params": parameters,
+            "lr": settings.lr if pretrained else settings.lr * settings.head_factor,
+            "weight_decay": settings.weight_decay if matrix else 0.0,
+        }
+        for (pretrained, matrix), parameters in groups.items()
+    ]
+    return torch.optim.AdamW(listed, betas=(settings.beta1, settings.beta2), fused=device.type == "cuda")
