@@ -9,14 +9,15 @@ with numcolbert.open("idx") as index: ...
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from numcolbert.index.collection import AddReport, Collection
 from numcolbert.index.encoding import TextEncoder
-from numcolbert.search.explain import explain
+from numcolbert.index.inputs import DocumentLike, as_document
+from numcolbert.search.explain import explain, explain_text
 from numcolbert.search.filters import parse_filter
 from numcolbert.search.rerank import rerank
 from numcolbert.search.results import Explanation, Results
@@ -24,9 +25,6 @@ from numcolbert.search.searcher import search
 from numcolbert.types import Document, DocumentEncoding, Hit, QueryEncoding
 
 __all__ = ["AddReport", "Explanation", "Hit", "Index", "NumColBERT", "Results", "open"]
-
-DocumentLike = Document | Mapping[str, Any] | str
-"""A document, a mapping with `text` and perhaps `id` (what else it holds is metadata), or a text alone."""
 
 
 class NumColBERT:
@@ -77,10 +75,20 @@ class NumColBERT:
         return Index(Collection.open(Path(path)), self.encoder)
 
     def rerank(
-        self, query: str, passages: Iterable[DocumentLike], *, k: int | None = None, gate: bool = True
+        self,
+        query: str | QueryEncoding,
+        passages: Iterable[DocumentLike],
+        *,
+        k: int | None = None,
+        verify: bool = False,
+        gate: bool = True,
     ) -> Results:
         """Score `passages` for `query` without an index, best first."""
-        return rerank(self.encoder, query, passages, k=k, gate=gate)
+        return rerank(self.encoder, query, passages, k=k, verify=verify, gate=gate)
+
+    def explain(self, query: str | QueryEncoding, passage: DocumentLike) -> Explanation:
+        """Why a passage at hand has the score it has for `query`."""
+        return explain_text(self.encoder, query, as_document(passage, "0"))
 
 
 class Index:
@@ -141,7 +149,11 @@ class Index:
         """How many documents there are, or how many fit a filter."""
         if where is None:
             return len(self.collection)
-        return len(self.collection.select(parse_filter(where)))
+        return len(self.collection.select(parse_filter(where, self.fields())))
+
+    def fields(self) -> set[str]:
+        """The metadata fields that a filter may name."""
+        return self.collection.view.store.fields()
 
     def documents(self) -> Iterator[Document]:
         return self.collection.documents()

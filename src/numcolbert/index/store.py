@@ -24,6 +24,7 @@ from numcolbert.errors import (
     NumColBERTError,
     StorageError,
 )
+from numcolbert.index import functions
 from numcolbert.index.inputs import encode_metadata
 from numcolbert.types import Document, Quantity
 
@@ -61,6 +62,7 @@ CREATE TABLE quantities (
   PRIMARY KEY (key, position)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX quantities_by_value ON quantities (dimension, base_value);
+CREATE TABLE fields (name TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;  -- of the metadata
 CREATE TABLE counters (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;
 INSERT INTO counters VALUES ('generation', 0), ('next_key', 0), ('documents', 0), ('removed', 0),
   ('consumed', 0);
@@ -130,6 +132,7 @@ class Store:
     def create(cls, path: Path) -> Store:
         with sqlite_errors(path):
             connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+            functions.register(connection)
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.executescript(f"BEGIN; {SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
@@ -184,6 +187,9 @@ class Store:
         self._connection.execute(
             "INSERT INTO documents VALUES (?, ?, NULL, ?, ?, ?)",
             (key, generation, document.id, encode_metadata(document), document.text),
+        )
+        self._connection.executemany(
+            "INSERT OR IGNORE INTO fields VALUES (?)", [(str(name),) for name in document.metadata]
         )
         self._change("documents", 1)
         self._connection.executemany(
@@ -247,6 +253,10 @@ class Store:
     def removed(self) -> int:
         """How many are gone but not yet purged."""
         return self._counter("removed")
+
+    def fields(self) -> set[str]:
+        """The metadata fields that documents have, or had."""
+        return {str(row[0]) for row in self._rows("SELECT name FROM fields", ())}
 
     def key_of(self, id: str, at: int) -> int:
         key = self.find(id, at)
@@ -340,6 +350,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
             timeout=5,
         )
         try:
+            functions.register(connection)
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.Error:
             connection.close()

@@ -1,9 +1,169 @@
-"""`--where` expressions: what they may say, and their translation to SQL with bound parameters."""
+"""`--where` to SQL. Names and values of the expression only ever travel as bound parameters.
+
+A test on a field that a document does not have is false, and `not` is its exact opposite.
+
+- `year >= 2020`: the metadata field as a number; a text that holds nothing but a number counts as one.
+- `category = 'ssd'`, `day < '2024-05-01'`: the field as text, case-sensitive, in the order of characters.
+- `tags contains 'new'`: a list that holds the value, or a text that holds it, in any case of ASCII letters.
+- `archived`, `archived = true`, `price is null`.
+- `quantity < 500 USD`: some quantity in the passage's text; units convert, currencies do not.
+- `price < 500 USD`: the metadata field `price`: a number counts as USD, a text such as "450 dollars" is read;
+  where no document has such a field, the same as `quantity < 500 USD`.
+- `id` and `text` name the document's own id and text.
+"""
 
 from __future__ import annotations
 
+import difflib
+import json
+from collections.abc import Collection
+
 from numcolbert.index.store import Selection
+from numcolbert.search.filter_syntax import (
+    AllOf,
+    AnyOf,
+    Compare,
+    Contains,
+    Field,
+    IsNull,
+    IsTrue,
+    Node,
+    Not,
+    mistake,
+    parse,
+)
+from numcolbert.types import Quantity
+
+QUANTITY = "quantity"
+OWN = {"id": "d.id", "text": "d.text"}
 
 
-def parse_filter(expression: str) -> Selection:
-    raise NotImplementedError
+def parse_filter(expression: str, fields: Collection[str]) -> Selection:
+    """The condition for `Store.select`; `fields` are the metadata fields that documents have."""
+    return _Translator(expression, fields).translate(parse(expression))
+
+
+class _Translator:
+    def __init__(self, expression: str, fields: Collection[str]) -> None:
+        self.expression, self.fields = expression, fields
+
+    def translate(self, node: Node) -> Selection:
+        match node:
+            case AllOf(parts):
+                return self._joined(parts, " AND ")
+            case AnyOf(parts):
+                return self._joined(parts, " OR ")
+            case Not(part):
+                inner = self.translate(part)
+                return Selection(f"NOT {inner.sql}", inner.parameters)
+            case Compare(field, "!=", value):
+                return self.translate(Not(Compare(field, "=", value)))
+            case Compare(field, _, Quantity()) if not self._is_known(field):
+                return self._passage_quantity(node)
+            case Compare(field, _, float()) if str(field) == QUANTITY and not self._is_known(field):
+                return self._passage_quantity(node)
+            case Compare(field):
+                self._require_known(field)
+                return self._compared(node)
+            case Contains(field, value):
+                self._require_known(field)
+                return self._contains(field, value)
+            case IsNull(field):
+                self._require_known(field)
+                value, parameters = self._value(field)
+                return Selection(f"({value} IS NULL)", parameters)
+            case IsTrue(field):
+                self._require_known(field)
+                return Selection("(coalesce(json_type(d.metadata, ?) = 'true', 0))", (_path(field),))
+
+    def _joined(self, parts: tuple[Node, ...], word: str) -> Selection:
+        inner = [self.translate(part) for part in parts]
+        parameters = tuple(value for part in inner for value in part.parameters)
+        return Selection(f"({word.join(part.sql for part in inner)})", parameters)
+
+    def _compared(self, node: Compare) -> Selection:
+        x, parameters = self._value(node.field)
+        operator, value = node.operator, node.value
+        match value:
+            case bool():
+                kind = "true" if value else "false"
+                return Selection("(coalesce(json_type(d.metadata, ?) = ?, 0))", (_path(node.field), kind))
+            case str() if operator == "=":
+                return Selection(f"(coalesce(CAST({x} AS TEXT) = ?, 0))", (*parameters, value))
+            case str():
+                return Selection(
+                    f"(coalesce(typeof({x}) = 'text' AND {x} {operator} ?, 0))",
+                    (*parameters, *parameters, value),
+                )
+            case Quantity():
+                number = f"number_of({x}) {operator} ?"
+                text = f"base_value_in({x}, ?) {operator} ?"
+                return Selection(
+                    f"(coalesce({number}, {text}, 0))",
+                    (*parameters, value.value, *parameters, value.dimension, value.base_value),
+                )
+            case _:
+                return Selection(f"(coalesce(number_of({x}) {operator} ?, 0))", (*parameters, value))
+
+    def _contains(self, field: Field, value: object) -> Selection:
+        plain = value.value if isinstance(value, Quantity) else value
+        if str(field) in OWN:
+            return Selection(f"(instr(lower({OWN[str(field)]}), lower(?)) > 0)", (str(plain),))
+        path = _path(field)
+        in_list = (
+            "json_type(d.metadata, ?) = 'array' AND "
+            "EXISTS (SELECT 1 FROM json_each(d.metadata, ?) e WHERE e.value = ?)"
+        )
+        in_text = (
+            "json_type(d.metadata, ?) = 'text' AND instr(lower(json_extract(d.metadata, ?)), lower(?)) > 0"
+        )
+        return Selection(
+            f"(coalesce({in_list}, 0) OR coalesce({in_text}, 0))", (path, path, plain, path, path, str(plain))
+        )
+
+    def _passage_quantity(self, node: Compare) -> Selection:
+        """The rules of `quantities.satisfies`, in SQL: a range satisfies when all of it does."""
+        value = node.value
+        if isinstance(value, Quantity):
+            unit, dimension, target, loose = value.unit, value.dimension, value.base_value, value.approximate
+        else:
+            unit, dimension, target, loose = None, "number", float(value or 0), False
+        low, high = "coalesce(q.base_low, q.base_value)", "coalesce(q.base_high, q.base_value)"
+        slack = "iif(q.unit IS ?, 1e-9, 1e-6) * abs(?)"
+        room = "iif(q.approximate OR ?, 0.1, iif(q.unit IS ?, 1e-6, 5e-3)) * abs(?)"
+        test, parameters = {
+            ">": (f"{low} > ? + {slack}", (target, unit, target)),
+            ">=": (f"{low} >= ? - {slack}", (target, unit, target)),
+            "<": (f"{high} < ? - {slack}", (target, unit, target)),
+            "<=": (f"{high} <= ? + {slack}", (target, unit, target)),
+            "=": (
+                f"abs({low} - ?) <= {room} AND abs({high} - ?) <= {room}",
+                (target, loose, unit, target, target, loose, unit, target),
+            ),
+        }[node.operator]
+        return Selection(
+            f"(d.key IN (SELECT q.key FROM quantities q WHERE q.dimension = ? AND {test}))",
+            (dimension, *parameters),
+        )
+
+    def _value(self, field: Field) -> tuple[str, tuple[str, ...]]:
+        own = OWN.get(str(field))
+        return (own, ()) if own else ("json_extract(d.metadata, ?)", (_path(field),))
+
+    def _is_known(self, field: Field) -> bool:
+        return field.names[0] in self.fields or str(field) in OWN
+
+    def _require_known(self, field: Field) -> None:
+        if self._is_known(field):
+            return
+        near = difflib.get_close_matches(field.names[0], self.fields, n=1)
+        known = ", ".join(sorted(self.fields)[:20]) or "no metadata at all"
+        suggestion = f"did you mean '{near[0]}'?" if near else f"documents have: {known}"
+        raise mistake(
+            self.expression, f"no document has a field '{field.names[0]}'; {suggestion}", field.position
+        )
+
+
+def _path(field: Field) -> str:
+    """`seller.country` as SQLite's JSON path. Quoted, so that any name is one step."""
+    return "$" + "".join("." + json.dumps(name, ensure_ascii=False) for name in field.names)

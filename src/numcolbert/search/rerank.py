@@ -2,20 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+import time
+from collections.abc import Iterable
 
-from numcolbert.index.encoding import TextEncoder
+from numcolbert.errors import UsageError
+from numcolbert.index.encoding import TextEncoder, encoded_windows
+from numcolbert.index.inputs import DocumentLike, as_document
+from numcolbert.progress import Progress
+from numcolbert.search.judge import conditions_of, judge_passage
+from numcolbert.search.queries import prepare
 from numcolbert.search.results import Results
-from numcolbert.types import Document, QueryEncoding
+from numcolbert.types import Hit, QueryEncoding
 
 
 def rerank(
     encoder: TextEncoder,
     query: str | QueryEncoding,
-    passages: Iterable[Document | Mapping[str, Any] | str],
+    passages: Iterable[DocumentLike],
     *,
     k: int | None = None,
+    verify: bool = False,
     gate: bool = True,
+    batch_size: int = 32,
 ) -> Results:
-    raise NotImplementedError
+    """All passages, or the best `k`, best first; equal scores in the order given."""
+    from numcolbert.quantities import extract
+
+    if k is not None and k < 1:
+        raise UsageError(f"k is {k}.", hint="ask for at least one passage")
+    begin = time.perf_counter()
+    prepared = prepare(encoder, query, gate=gate)
+    conditions = conditions_of(prepared.encoding.text)
+    documents = (as_document(item, str(position)) for position, item in enumerate(passages))
+    hits: list[Hit] = []
+    with Progress("rerank", unit="passages") as progress:
+        for window, vectors in encoded_windows(encoder, documents, batch_size):
+            for document, tokens in zip(window, vectors, strict=True):
+                score = float((prepared.vectors @ tokens.T).max(axis=1).sum())
+                quantities = tuple(extract(document.text))
+                hits.append(
+                    Hit(
+                        id=document.id,
+                        text=document.text,
+                        score=score,
+                        relevance=prepared.relevance(score),
+                        metadata=document.metadata,
+                        quantities=quantities,
+                        satisfies=judge_passage(quantities, conditions),
+                    )
+                )
+            progress.advance(len(window))
+    hits.sort(key=lambda hit: -hit.score)
+    kept = [hit for hit in hits if hit.satisfies] if verify and conditions else hits
+    return Results(
+        prepared.encoding.text,
+        tuple(kept[:k]),
+        conditions,
+        len(hits) - len(kept),
+        round(time.perf_counter() - begin, 6),
+    )

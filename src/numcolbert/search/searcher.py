@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from numcolbert.index.collection import Collection
+import time
+from collections.abc import Sequence
+
+from numcolbert.index.collection import Collection, View
 from numcolbert.index.encoding import TextEncoder
+from numcolbert.index.store import Selection
+from numcolbert.search.filters import parse_filter
+from numcolbert.search.judge import conditions_of, judge_passage
+from numcolbert.search.queries import Query, prepare
 from numcolbert.search.results import Results
-from numcolbert.types import QueryEncoding
+from numcolbert.types import Condition, Hit, QueryEncoding
+
+VERIFY_FIRST = 4
+"""How many times k passages `verify` looks at to begin with, and by how much it widens the search."""
+VERIFY_DEPTH = 1_000
+"""The rank at which it gives up: what satisfies a condition only below it is no answer to the query."""
 
 
 def search(
@@ -18,4 +30,69 @@ def search(
     verify: bool = False,
     gate: bool = True,
 ) -> Results:
-    raise NotImplementedError
+    """The best `k` passages; see `api.Index.search`."""
+    begin = time.perf_counter()
+    view = collection.view
+    prepared = prepare(encoder, query, gate=gate)
+    selection = None if where is None else parse_filter(where, view.store.fields())
+    conditions = conditions_of(prepared.encoding.text)
+    dropped = 0
+    if verify and conditions:
+        hits, dropped = _verified(collection, view, prepared, conditions, k, selection)
+    else:
+        hits = _ranked(collection, view, prepared, conditions, k, selection)
+    return Results(
+        prepared.encoding.text, tuple(hits), conditions, dropped, round(time.perf_counter() - begin, 6)
+    )
+
+
+def _ranked(
+    collection: Collection,
+    view: View,
+    query: Query,
+    conditions: Sequence[Condition],
+    k: int,
+    selection: Selection | None,
+) -> list[Hit]:
+    scored = collection.search(query.vectors, k, selection, view)
+    keys = [int(key) for key in scored.keys]
+    stored = view.store.fetch(keys)
+    hits = []
+    for key, score in zip(keys, scored.scores.tolist(), strict=True):
+        if key not in stored:  # purged by a compaction after this view was taken
+            continue
+        document, quantities = stored[key].document, stored[key].quantities
+        hits.append(
+            Hit(
+                id=document.id,
+                text=document.text,
+                score=score,
+                relevance=query.relevance(score),
+                metadata=document.metadata,
+                quantities=quantities,
+                satisfies=judge_passage(quantities, conditions),
+            )
+        )
+    return hits
+
+
+def _verified(
+    collection: Collection,
+    view: View,
+    query: Query,
+    conditions: Sequence[Condition],
+    k: int,
+    selection: Selection | None,
+) -> tuple[list[Hit], int]:
+    """The best `k` whose quantities satisfy the condition, and how many ranked above the last did not."""
+    depth = k * VERIFY_FIRST
+    deepest = max(k, VERIFY_DEPTH)
+    while True:
+        depth = min(depth, deepest)
+        ranked = _ranked(collection, view, query, conditions, depth, selection)
+        good = [rank for rank, hit in enumerate(ranked) if hit.satisfies][:k]
+        if len(good) == k:
+            return [ranked[rank] for rank in good], good[-1] + 1 - k
+        if len(ranked) < depth or depth == deepest:
+            return [ranked[rank] for rank in good], len(ranked) - len(good)
+        depth *= VERIFY_FIRST

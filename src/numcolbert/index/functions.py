@@ -1,0 +1,36 @@
+"""What SQL cannot say about metadata, as functions of the store's connections."""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from functools import lru_cache
+
+
+def register(connection: sqlite3.Connection) -> None:
+    connection.create_function("number_of", 1, number_of, deterministic=True)
+    connection.create_function("base_value_in", 2, base_value_in, deterministic=True)
+
+
+def number_of(value: object) -> float | int | None:
+    """A number, also where it stands as text (as all cells of a CSV file do); None for anything else."""
+    if isinstance(value, int | float):
+        return value
+    if not isinstance(value, str) or len(value) > 40:
+        return None
+    try:
+        number = float(value)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+@lru_cache(maxsize=100_000)
+def base_value_in(value: object, dimension: str) -> float | None:
+    """The one quantity of this dimension in a short text ("450 dollars"), in base units."""
+    if not isinstance(value, str) or len(value) > 200:
+        return None
+    from numcolbert.quantities import extract
+
+    found = [q.base_value for q in extract(value) if q.dimension == dimension and math.isfinite(q.base_value)]
+    return found[0] if len(found) == 1 else None
