@@ -88,7 +88,9 @@ def build(
                 _checked(documents, skip_bad, skipped), store, spool, encoder, batch_size, survey
             )
             kind = choose_engine(engine, store.count())
-            _finish_engine(aside.folder, spool, kind, settings if kind == engine or kind != "flat" else {})
+            if kind == "flat":
+                settings = {}  # meant for the engine that a larger collection would have got
+            _finish_engine(aside.folder, spool, kind, settings)
             report = _describe(aside.folder, store, encoder, kind, settings, skipped.count, resumed_at)
         finally:
             spool.close()
@@ -125,7 +127,7 @@ def _open_parts(folder: Path, dim: int) -> tuple[Store, Engine]:
         for file in folder.glob(f"{STORE_FILE}*"):
             file.unlink()
         with storage_errors(folder):
-            return Store.create(folder / STORE_FILE), create_engine("flat", folder / SPOOL, dim, {}, None)
+            return Store.create(folder / STORE_FILE), create_engine("flat", folder / SPOOL, dim, {})
     store, spool = Store.open(folder / STORE_FILE, writable=True), open_engine("flat", folder / SPOOL)
     unclaimed = np.setdiff1d(spool.keys(), store.keys(store.generation()), assume_unique=True)
     if len(unclaimed):

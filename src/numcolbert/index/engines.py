@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
+from numcolbert.config import settings_from
 from numcolbert.errors import DamagedIndexError, UsageError
 from numcolbert.index.base import Engine
+from numcolbert.index.plaid_settings import PlaidSettings, automatic_centroids
 
 ENGINES = {
     "flat": ("numcolbert.index.flat", "FlatEngine"),
@@ -18,6 +22,9 @@ ENGINES = {
 AUTO = "auto"
 FLAT_UP_TO = 5_000
 """Documents that `auto` leaves to the exact engine: a query then takes a few tens of milliseconds at most."""
+
+SAMPLE_A_CENTROID = 48
+"""Vectors that a centroid is learnt from."""
 
 
 def engine_class(name: str) -> Any:
@@ -31,16 +38,20 @@ def engine_class(name: str) -> Any:
 
 
 def check_settings(name: str, settings: Mapping[str, Any]) -> None:
-    """Refuse a setting that the engine does not know, before any work is done."""
-    if name == AUTO:
-        name = "plaid"  # what flat does not know is meant for the engine that a larger collection gets
-    known = [p for p in inspect.signature(engine_class(name).create).parameters if p not in ("folder", "dim")]
-    for setting in settings:
-        if setting not in known:
+    """Refuse what the engine does not know, before any work is done."""
+    if name == "flat":
+        if settings:
             raise UsageError(
-                f"The engine '{name}' has no setting '{setting}'.",
-                hint="it knows " + ", ".join(known) if known else f"'{name}' has no settings",
+                f"The engine 'flat' has no setting '{next(iter(settings))}'.",
+                hint="leave it out, or use plaid",
             )
+        return
+    engine_class("plaid" if name == AUTO else name)
+    _plaid_settings(settings)  # `auto` ignores them for a small collection
+
+
+def _plaid_settings(settings: Mapping[str, Any]) -> PlaidSettings:
+    return settings_from(PlaidSettings, settings, "the settings of the engine 'plaid'")
 
 
 def choose_engine(name: str, documents: int) -> str:
@@ -51,13 +62,31 @@ def choose_engine(name: str, documents: int) -> str:
 
 
 def create_engine(
-    name: str, folder: Path, dim: int, settings: Mapping[str, Any], spool: Engine | None
+    name: str, folder: Path, dim: int, settings: Mapping[str, Any], spool: Engine | None = None
 ) -> Engine:
-    """An empty engine; one that learns from vectors first learns from those in `spool`."""
+    """An empty engine; one that learns from vectors learns from those in `spool`, which it will hold."""
     kind = engine_class(name)
-    if name == "flat" or spool is None:
-        return cast(Engine, kind.create(folder, dim, **settings))
-    raise NotImplementedError
+    if name == "flat":
+        return cast(Engine, kind.create(folder, dim))
+    if spool is None or not spool.count:
+        return cast(Engine, kind.create(folder, dim, _plaid_settings(settings)))
+    vectors = int(spool.stats()["vectors"])
+    wanted = _plaid_settings(settings)
+    centroids = wanted.centroids or automatic_centroids(vectors)
+    sample = sample_vectors(spool, SAMPLE_A_CENTROID * centroids, wanted.seed)
+    return cast(Engine, kind.create(folder, dim, wanted, sample=sample, expected_vectors=vectors))
+
+
+def sample_vectors(engine: Engine, count: int, seed: int) -> NDArray[np.float32]:
+    """About `count` vectors, of whole documents chosen at random: `[vectors, dim]`."""
+    chosen: list[NDArray[np.float32]] = []
+    taken = 0
+    for key in np.random.default_rng(seed).permutation(engine.keys()).tolist():
+        if taken >= count:
+            break
+        chosen.append(engine.vectors(key))
+        taken += len(chosen[-1])
+    return np.concatenate(chosen)
 
 
 def open_engine(name: str, folder: Path) -> Engine:
