@@ -58,6 +58,10 @@ class QueryStyle:
     """Put a number into the query that carries no condition: a year, a quarter, a model name."""
     subjects: tuple[str, ...] = ()
     """What is asked for ("phones", "companies"); () chooses by dimension."""
+    domain: str = ""
+    """A noun that short queries put before the concept ("phone weight"), where they name no subject."""
+    templates: tuple[str, ...] = ()
+    """Sentences to use instead of the general ones; slots as in `phrases.py`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,19 +91,29 @@ def render_query(asked: Sequence[Asked], rng: Random, style: QueryStyle = _DEFAU
     elif is_counted(first):
         text = _counted(first, rng, style)
     else:
-        is_long = style.form == "long" or (style.form == "any" and rng.random() < style.long_share)
-        text = _fill(rng.choice(LONG if is_long else SHORT), first, rng, style, "")
+        text = _fill(_template(rng, style), first, rng, style, "")
     text = text.replace("{s}", rng.choice(subjects))
     if style.distractor:
         text = _with_distractor(text, rng)
     return _cut_marks(text)
 
 
+def _template(rng: Random, style: QueryStyle) -> str:
+    if style.templates:
+        template = rng.choice(style.templates)
+    else:
+        is_long = style.form == "long" or (style.form == "any" and rng.random() < style.long_share)
+        template = rng.choice(LONG if is_long else SHORT)
+    if style.domain and "{s}" not in template:
+        return template.replace("{c}", f"{style.domain} {{c}}")
+    return template
+
+
 def is_counted(asked: Asked) -> bool:
     """Whether the unit is the concept's own noun, so that naming both would say it twice."""
     if not asked.unit.dimension.startswith("count"):
         return False
-    return asked.concept.rsplit(" ", 1)[-1] in asked.unit.surfaces
+    return " of " not in asked.concept and asked.concept.rsplit(" ", 1)[-1] in asked.unit.surfaces
 
 
 def _counted(asked: Asked, rng: Random, style: QueryStyle) -> str:

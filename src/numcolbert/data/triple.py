@@ -50,3 +50,36 @@ class Triple:
     """Usually one; none for general retrieval pairs, which train the retrieval loss only."""
     positive: Passage
     negative: Passage
+
+
+EQUAL_WITHIN = 1e-6
+"""Relative difference up to which two base values are the same: conversion and rounding stay below it."""
+
+
+def same_value(one: float, other: float) -> bool:
+    return abs(one - other) <= EQUAL_WITHIN * max(abs(one), abs(other))
+
+
+def satisfies(operator: Operator, value: float, low: float, high: float) -> bool:
+    """Whether a base value meets the operator and threshold `low` (`low` to `high`, inclusive, for a range)."""
+    same = same_value(value, low)
+    if operator == "=":
+        return same
+    if operator == ">":
+        return value > low and not same
+    if operator == "<":
+        return value < low and not same
+    if operator == ">=":
+        return value > low or same
+    if operator == "<=":
+        return value < low or same
+    return (value > low or same) and (value < high or same_value(value, high))
+
+
+def passage_satisfies(condition: QueryCondition, passage: Passage) -> bool:
+    """Whether any quantity of the passage describes the condition's concept and satisfies it."""
+    return any(
+        q.pair == condition.pair
+        and satisfies(condition.operator, q.base_value, condition.base_value, condition.base_high)
+        for q in passage.quantities
+    )

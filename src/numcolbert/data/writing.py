@@ -283,3 +283,11 @@ def write_interval(low: float, high: float, unit: Unit, joiner: str, rng: Random
         space = " " if surface[-1].isalpha() else ""
         return f"{surface}{space}{first}{joiner}{surface}{space}{last}"
     return f"{first}{joiner}{attach(last, surface, rng)}"
+
+
+def plural_of(noun: str) -> str:
+    if noun.endswith(("s", "x", "ch", "sh")):
+        return noun + "es"
+    if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
+        return noun[:-1] + "ies"
+    return noun + "s"

@@ -1,0 +1,279 @@
+"""Triples about invented things, with unlimited values: magnitudes, formats and conversion in every domain."""
+
+from __future__ import annotations
+
+from random import Random
+
+from numcolbert.data.attribute_sentences import Attribute, Domain, Frame, domains, make_frame
+from numcolbert.data.augment import value_for
+from numcolbert.data.held_out import HeldOut
+from numcolbert.data.pool import Unit
+from numcolbert.data.queries import Asked, QueryStyle, render_query
+from numcolbert.data.triple import (
+    Passage,
+    PassageQuantity,
+    QueryCondition,
+    Triple,
+    passage_satisfies,
+    satisfies,
+)
+from numcolbert.data.triple_settings import Drawing, OperatorDrawing, TripleSettings
+from numcolbert.data.vocabulary import Vocabulary
+from numcolbert.data.writing import round_to, write_quantity
+from numcolbert.errors import InputError
+from numcolbert.types import Operator
+
+_TRIES = 4
+_NO_SPAN = (0, 0)
+
+# Ways to ask that belong to one kind of attribute, by the last word of its concept.
+_ASKS: dict[str, tuple[str, ...]] = {
+    "weight": ("{s} weighing {before}", "{s} that weigh {before}", "which {s} weigh {before}?"),
+    "price": ("{s} costing {before}", "{s} that cost {before}", "{s} priced {after}", "{s} for {before}"),
+    "cost": ("{s} costing {before}", "{s} that cost {before}"),
+    "height": ("{s} that are {before} tall", "which {s} are {before} tall?"),
+    "length": ("{s} that are {before} long", "which {s} are {before} long?"),
+    "depth": ("{s} that are {before} deep",),
+    "speed": ("{s} that go {before}", "{s} moving at {before}"),
+    "age": ("{s} who are {before} old", "anyone {before} old"),
+    "lifespan": ("{s} that live {before}",),
+    "salary": ("{s} that pay {before}", "{s} paying {before}"),
+    "rent": ("{s} renting for {before}",),
+    "time": ("{s} that take {before}",),
+    "pages": ("{s} with {before}",),
+    "area": ("{s} that cover {before}",),
+}
+
+
+class AttributeSource:
+    name = "attributes"
+
+    def __init__(self, vocabulary: Vocabulary, held_out: HeldOut, settings: TripleSettings) -> None:
+        self.settings = settings
+        self._held_out = held_out
+        self._known: list[tuple[Domain, Attribute]] = []
+        self._by_dimension: dict[str, list[tuple[Domain, Attribute]]] = {}
+        self._pair: dict[Attribute, int] = {}
+        self._unit: dict[str, int] = {}
+        self._dimension: dict[str, int] = {}
+        self._several: dict[Domain, list[Attribute]] = {}
+        for domain in domains():
+            for attribute in domain.attributes:
+                self._pair[attribute] = vocabulary.pair(attribute.name, attribute.dimension)
+                self._dimension[attribute.dimension] = vocabulary.dimension(attribute.dimension)
+                for unit in attribute.units:
+                    self._unit[unit.name] = vocabulary.unit(unit)
+                self._by_dimension.setdefault(attribute.dimension, []).append((domain, attribute))
+                if (attribute.name, attribute.dimension) not in held_out.pairs:
+                    self._known.append((domain, attribute))
+                    self._several.setdefault(domain, []).append(attribute)
+        if not self._known:
+            raise InputError("Every attribute is held out.", hint="give fewer held-out pairs")
+        self._all_units = [u for d in domains() for a in d.attributes for u in a.units]
+        self._operator = OperatorDrawing(settings.operators)
+        self._simple_operator = OperatorDrawing(settings.operators, simple=True)
+        self._negative_kind = Drawing(vars(settings.negatives))
+        self._styles: dict[tuple[Domain, str, bool], QueryStyle] = {}
+
+    def draw(self, rng: Random) -> Triple | None:
+        """One triple, or None where the draw came to nothing; the stream then draws again."""
+        domain, attribute = rng.choice(self._known)
+        if rng.random() < self.settings.two_conditions and len(self._several[domain]) > 1:
+            return self._two(domain, rng)
+        made = self._condition(domain, attribute, self._operator(rng), rng)
+        if made is None:
+            return None
+        condition, asked = made
+        frame = make_frame(domain, attribute, rng)
+        positive = self._passage(frame, attribute, condition, asked.unit, True, rng)
+        if positive is None:
+            return None
+        negative = self._negative(domain, attribute, frame, condition, asked.unit, rng)
+        if negative is None:
+            return None
+        return self._triple(domain, [asked], [condition], positive, negative, rng)
+
+    # ---- the query -------------------------------------------------------------------------------------
+
+    def _condition(
+        self, domain: Domain, attribute: Attribute, operator: Operator, rng: Random
+    ) -> tuple[QueryCondition, Asked] | None:
+        unit = rng.choice(attribute.units) if rng.random() < 0.5 else attribute.units[0]
+        low = attribute.plausible(rng)
+        if unit is not attribute.units[0]:
+            first = attribute.units[0]
+            low = round_to(
+                (low * first.factor + first.offset - unit.offset) / unit.factor, rng.choice((1, 2, 3))
+            )
+        high = low
+        if operator == "range":
+            high = round_to(low * rng.uniform(1.1, 4.0), 2)
+            if attribute.whole:
+                high = float(round(high))
+            if high <= low:
+                high = low + 1.0
+        base_low, base_high = low * unit.factor + unit.offset, high * unit.factor + unit.offset
+        if self._held_out.blocks(attribute.name, attribute.dimension, operator, base_low):
+            return None
+        condition = QueryCondition(
+            operator, self._pair[attribute], self._unit[unit.name], self._dimension[attribute.dimension],
+            low, base_low, base_high, _NO_SPAN,
+        )  # fmt: skip
+        phrase = attribute.concept
+        if rng.random() < self.settings.concept_expansion:
+            phrase = rng.choice(attribute.variants)
+        return condition, Asked(phrase, operator, low, unit, high)
+
+    def _style(self, domain: Domain, concept: str, rng: Random) -> QueryStyle:
+        distractor = rng.random() < self.settings.distractors
+        asks = concept.rsplit(" ", 1)[-1]
+        if asks not in _ASKS or rng.random() < 0.6:
+            asks = ""
+        key = (domain, asks, distractor)
+        style = self._styles.get(key)
+        if style is None:
+            style = self._styles[key] = QueryStyle(
+                long_share=self.settings.long_queries,
+                distractor=distractor,
+                subjects=domain.nouns,
+                domain=domain.one,
+                templates=_ASKS.get(asks, ()),
+            )
+        return style
+
+    # ---- the passages ----------------------------------------------------------------------------------
+
+    def _passage(
+        self,
+        frame: Frame,
+        attribute: Attribute,
+        condition: QueryCondition,
+        asked_unit: Unit,
+        wanted: bool,
+        rng: Random,
+    ) -> Passage | None:
+        """The frame with a value that satisfies the condition, or violates it, in a unit of the attribute."""
+        for _ in range(_TRIES):
+            unit = asked_unit
+            if unit not in attribute.units or rng.random() < self.settings.query_other_unit:
+                unit = rng.choice(attribute.units)
+            digits = 12 if unit is asked_unit else rng.choice((3, 4, 6))
+            low = round_to((condition.base_value - unit.offset) / unit.factor, digits)
+            high = round_to((condition.base_high - unit.offset) / unit.factor, digits)
+            value = value_for(
+                condition.operator,
+                low,
+                high,
+                wanted,
+                rng,
+                self.settings.near_threshold,
+                whole=attribute.whole,
+            )
+            if attribute.whole and value < 1:
+                continue
+            base = value * unit.factor + unit.offset
+            if satisfies(condition.operator, base, condition.base_value, condition.base_high) == wanted:
+                return self._filled(frame, self._pair[attribute], unit, value, rng)
+        return None
+
+    def _filled(self, frame: Frame, pair: int, unit: Unit, value: float, rng: Random) -> Passage:
+        quantities = [
+            PassageQuantity(
+                self._pair[other.attribute], self._unit[other.unit.name],
+                self._dimension[other.unit.dimension], other.value * other.unit.factor + other.unit.offset,
+            )
+            for other in frame.others
+        ]  # fmt: skip
+        quantities.append(
+            PassageQuantity(
+                pair, self._unit[unit.name], self._dimension[unit.dimension],
+                value * unit.factor + unit.offset,
+            )
+        )  # fmt: skip
+        return Passage(frame.fill(write_quantity(value, unit, rng)), quantities)
+
+    def _negative(
+        self,
+        domain: Domain,
+        attribute: Attribute,
+        frame: Frame,
+        condition: QueryCondition,
+        asked_unit: Unit,
+        rng: Random,
+    ) -> Passage | None:
+        kind = self._negative_kind(rng)
+        if kind == "other_concept":
+            return self._other_concept(attribute, condition, asked_unit, rng)
+        if kind == "random":
+            other_domain, other = rng.choice(self._known)
+            return self._filled(
+                make_frame(other_domain, other, rng), self._pair[other], other.units[0],
+                other.plausible(rng), rng,
+            )  # fmt: skip
+        if kind == "unit":  # the same digits in a unit that breaks the label
+            unit = rng.choice(attribute.units if len(attribute.units) > 1 else self._all_units)
+            comparable = unit.dimension == attribute.dimension
+            return self._filled(
+                frame, self._pair[attribute] if comparable else -1, unit, condition.value, rng
+            )
+        if kind != "twin":
+            frame = make_frame(domain, attribute, rng)
+        return self._passage(frame, attribute, condition, asked_unit, False, rng)
+
+    def _other_concept(
+        self, attribute: Attribute, condition: QueryCondition, asked_unit: Unit, rng: Random
+    ) -> Passage | None:
+        """The right number beside another attribute of the same dimension."""
+        domain, other = rng.choice(self._by_dimension[attribute.dimension])
+        words = set(f"{attribute.concept} {' '.join(attribute.variants)}".split())
+        if other is attribute or not words.isdisjoint(f"{other.concept} {' '.join(other.variants)}".split()):
+            return None
+        return self._passage(make_frame(domain, other, rng), other, condition, asked_unit, True, rng)
+
+    # ---- two conditions --------------------------------------------------------------------------------
+
+    def _two(self, domain: Domain, rng: Random) -> Triple | None:
+        """Two attributes of one thing; the negative satisfies only one of them."""
+        pair = rng.sample(self._several[domain], 2)
+        made = [self._condition(domain, a, self._simple_operator(rng), rng) for a in pair]
+        if made[0] is None or made[1] is None:
+            return None
+        conditions, asked = [made[0][0], made[1][0]], [made[0][1], made[1][1]]
+        frames = [make_frame(domain, attribute, rng) for attribute in pair]
+        if any(other.attribute in pair for frame in frames for other in frame.others):
+            return None
+        broken = rng.randrange(2)
+        halves: list[tuple[Passage, Passage]] = []
+        for i, attribute in enumerate(pair):
+            good = self._passage(frames[i], attribute, conditions[i], asked[i].unit, True, rng)
+            bad = self._passage(frames[i], attribute, conditions[i], asked[i].unit, i != broken, rng)
+            if good is None or bad is None:
+                return None
+            halves.append((good, bad))
+        joined = [
+            Passage(f"{a.text} {b.text}", [*a.quantities, *b.quantities])
+            for a, b in zip(*halves, strict=True)
+        ]
+        return self._triple(domain, asked, conditions, joined[0], joined[1], rng)
+
+    # ---- together --------------------------------------------------------------------------------------
+
+    def _triple(
+        self,
+        domain: Domain,
+        asked: list[Asked],
+        conditions: list[QueryCondition],
+        positive: Passage,
+        negative: Passage,
+        rng: Random,
+    ) -> Triple | None:
+        """Write the query; refuse what a look at the finished passages does not confirm."""
+        if not all(passage_satisfies(c, positive) for c in conditions):
+            return None
+        if all(passage_satisfies(c, negative) for c in conditions) or positive.text == negative.text:
+            return None
+        style = self._style(domain, asked[0].concept, rng)
+        query = render_query(asked, rng, style)
+        for condition, span in zip(conditions, query.spans, strict=True):
+            condition.span = span
+        return Triple(query.text, conditions, positive, negative)

@@ -1,0 +1,61 @@
+"""What training must not see: the unseen pairs of the test sets and the thresholds of their queries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from numcolbert.errors import InputError
+from numcolbert.files import require_file
+from numcolbert.types import Operator
+
+Threshold = tuple[str, str, str, float]
+"""(concept name, dimension, operator, base value to six significant digits)"""
+
+
+def threshold_key(concept: str, dimension: str, operator: str, base_value: float) -> Threshold:
+    return (concept, dimension, operator, float(f"{base_value:.5e}"))
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    pairs: frozenset[tuple[str, str]] = field(default_factory=frozenset)
+    thresholds: frozenset[Threshold] = field(default_factory=frozenset)
+
+    @classmethod
+    def of(cls, pairs: Iterable[Sequence[str]], queries: Iterable[dict[str, Any]] = ()) -> HeldOut:
+        return cls(
+            frozenset((concept, dimension) for concept, dimension in pairs),
+            frozenset(
+                threshold_key(q["concept"], q["dimension"], q["operator"], float(q["base_value"]))
+                for q in queries
+            ),
+        )
+
+    @classmethod
+    def read(cls, paths: Iterable[Path]) -> HeldOut:
+        """Read `held_out.json` files, or the folders of benchmarks that hold one."""
+        found = cls()
+        for path in paths:
+            file = require_file(path / "held_out.json" if path.is_dir() else path, "list of held-out pairs")
+            try:
+                content = json.loads(file.read_text(encoding="utf-8"))
+                found = found | cls.of(content["pairs"], content.get("queries", ()))
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise InputError(
+                    f"'{file}' is not a list of held-out pairs: {error!r}.",
+                    hint='it holds {"pairs": [[concept, dimension]], "queries": [...]}',
+                ) from error
+        return found
+
+    def __or__(self, other: HeldOut) -> HeldOut:
+        return HeldOut(self.pairs | other.pairs, self.thresholds | other.thresholds)
+
+    def blocks(self, concept: str, dimension: str, operator: Operator, base_value: float) -> bool:
+        """Whether a query with this threshold is a test query's."""
+        if not self.thresholds:
+            return False
+        return threshold_key(concept, dimension, operator, base_value) in self.thresholds
