@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from numcolbert import __version__
-from numcolbert.cli import bench, data, doctor, evaluate
+from numcolbert.cli import bench, data, doctor, evaluate, quantities
 from numcolbert.errors import NumColBERTError
 from numcolbert.progress import TerminalListener, listening
 
@@ -22,6 +22,7 @@ app = typer.Typer(
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.command("doctor")(doctor.doctor)
+app.command("quantities")(quantities.quantities)
 app.command("evaluate")(evaluate.evaluate)
 
 

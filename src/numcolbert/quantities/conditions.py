@@ -22,32 +22,63 @@ _ADJECTIVES_DOWN = (
     "less|fewer|lower|smaller|cheaper|lighter|shorter|younger|narrower|slower|shallower|thinner|weaker|cooler|"
     "colder|nearer|closer|earlier|worse|quieter|tinier"
 )
-_NO = r"(?:no|not|never|isn't|isn’t|doesn't|aren't)"
-# (operator, phrase before the threshold); the first that matches the words right before it wins.
-_BEFORE: list[tuple[Operator, str]] = [
-    ("<=", rf"{_NO} (?:\w+ )?(?:{_ADJECTIVES_UP}) than|{_NO} (?:above|over|exceed(?:s|ing)?|surpass(?:ing)?|beyond|upwards of)|does not exceed|do not exceed|must not exceed"),
-    (">=", rf"{_NO} (?:\w+ )?(?:{_ADJECTIVES_DOWN}) than|{_NO} (?:below|under)|does not fall below"),
-    (">=", r"(?:greater|more|higher|larger) than or equal to|at least|at the (?:very )?least|a minimum of|minimum of|minimum|min\.?|starting at|starting from|from at least|>=|=>|≥|⩾|not less than|equal to or (?:greater|more|higher|larger) than"),
-    ("<=", r"(?:less|lower|smaller|fewer) than or equal to|at most|at the most|a maximum of|maximum of|maximum|max\.?|up to|as much as|as many as|as high as|capped at|limited to|<=|=<|≤|⩽|within|not more than|equal to or (?:less|lower|smaller) than"),
-    (">", rf"(?:{_ADJECTIVES_UP}) than|above|over|exceeds?|exceeding|exceeded|beyond|north of|in excess of|upwards? of|surpass(?:es|ing|ed)?|greater|topping|topped|tops|past|beats?|beating|>|＞"),
-    ("<", rf"(?:{_ADJECTIVES_DOWN}) than|below|under|beneath|short of|south of|shy of|smaller|inferior to|<|＜"),
-    ("=", r"equal to|equals?|equalling|exactly|precisely|amount(?:s|ing|ed)? to|total(?:s|ing|ling)?|worth|valued at|priced at|costing|costs?|measuring|weighing|of|at|is|was|are|were|being|reach(?:es|ing|ed)?|=|＝"),
+_NO = r"(?:no|not|never|isn['’]t|aren['’]t)"
+# (operator, phrases before the threshold); the first that matches the words right before it wins.
+_BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
+    ("<=", (
+        rf"{_NO} (?:\w+ )?(?:{_ADJECTIVES_UP}) than",
+        rf"{_NO} (?:above|over|beyond|upwards of)",
+        rf"(?:{_NO}|does not|do not|must not|doesn['’]t|don['’]t) (?:exceed(?:s|ing)?|surpass(?:ing)?)",
+    )),
+    (">=", (
+        rf"{_NO} (?:\w+ )?(?:{_ADJECTIVES_DOWN}) than",
+        rf"{_NO} (?:below|under)",
+        r"does not fall below",
+        r"(?:greater|more|higher|larger) than or equal to",
+        r"equal to or (?:greater|more|higher|larger) than",
+        r"at least|at the (?:very )?least|(?:a )?minimum(?: of)?|min\.?|starting (?:at|from)",
+        r">=|=>|≥|⩾",
+    )),
+    ("<=", (
+        r"(?:less|lower|smaller|fewer) than or equal to",
+        r"equal to or (?:less|lower|smaller|fewer) than",
+        r"at (?:the )?most|(?:a )?maximum(?: of)?|max\.?|up to|as (?:much|many|high) as|within",
+        r"capped at|limited to",
+        r"<=|=<|≤|⩽",
+    )),
+    (">", (
+        rf"(?:{_ADJECTIVES_UP}) than",
+        r"above|over|exceed(?:s|ing|ed)?|beyond|north of|in excess of|upwards? of|surpass(?:es|ing|ed)?",
+        r"topp(?:ing|ed)|tops|past|beat(?:s|ing)?",
+        r"[>＞]",
+    )),
+    ("<", (
+        rf"(?:{_ADJECTIVES_DOWN}) than",
+        r"below|under|beneath|short of|south of|shy of",
+        r"[<＜]",
+    )),
+    ("=", (
+        r"equal(?:s|ling)?(?: to)?|exactly|precisely|amount(?:s|ing|ed)? to|total(?:s|ing|ling)?(?: of)?",
+        r"worth|(?:valued|priced) at|cost(?:s|ing)?|measuring|weighing|reach(?:es|ing|ed)?",
+        r"of|at|is|was|are|were|being|[=＝]",
+    )),
 ]  # fmt: skip
-_FILLER = r"(?:\s+(?:a|an|the|about|around|approximately|roughly|nearly|almost|just|some|only|exactly|of|total of))*\s*"
+_FILLER = r"(?:\s+(?:a|an|the|about|around|approximately|roughly|nearly|almost|just|some|only|exactly|of|total of))*"
+    r"\s*"
 _PATTERNS = [
-    (operator, re.compile(rf"(?<![\w<>=])(?:{phrase}){_FILLER}$", re.IGNORECASE))
-    for operator, phrase in _BEFORE
+    (operator, re.compile(rf"(?<![\w<>=])(?:{'|'.join(phrases)}){_FILLER}$", re.IGNORECASE))
+    for operator, phrases in _BEFORE
 ]
+_RANGE = re.compile(r"\b(?:between|from|ranging from|(?:in )?(?:the|a) range (?:of|from))\s+$", re.IGNORECASE)
 _UP_TAIL = rf"more|greater|higher|larger|above|over|up|upwards?|beyond|{_ADJECTIVES_UP}"
 _DOWN_TAIL = rf"less|fewer|lower|smaller|below|under|{_ADJECTIVES_DOWN}"
 _AFTER: list[tuple[Operator, re.Pattern[str]]] = [
-    (">=", re.compile(rf"\s*(?:\+|,?\s*(?:or|and)\s+(?:{_UP_TAIL})\b|\s(?:minimum|at least|min\b))", re.I)),
+    (">=", re.compile(rf"\s*(?:,?\s*(?:or|and)\s+(?:{_UP_TAIL})\b|\s(?:minimum|at least|min\b))", re.I)),
     (
         "<=",
         re.compile(rf"\s*(?:,?\s*(?:or|and)\s+(?:{_DOWN_TAIL})\b|\s(?:maximum|at most|max\b|tops\b))", re.I),
     ),
 ]
-_YEARS_BEFORE = re.compile(r"\b(?:in|since|after|before|during|by|until|year|fiscal)\s+$", re.IGNORECASE)
 
 
 def conditions(query: str) -> list[Condition]:
@@ -65,10 +96,10 @@ def conditions(query: str) -> list[Condition]:
 def _condition(query: str, quantity: Quantity, floor: int) -> Condition | None:
     start, end = quantity.span
     if quantity.is_range:
-        opener = re.compile(r"\b(?:between|from|ranging from|in the range of)\s+$", re.I).search(
-            query, floor, start
-        )
+        opener = _RANGE.search(query, floor, start)
         return Condition("range", quantity, (opener.start() if opener else start, end))
+    if query[quantity.value_span[1] : quantity.value_span[1] + 1] == "+":  # "5+ years"
+        return Condition(">=", quantity, (start, max(end, quantity.value_span[1] + 1)))
     for operator, pattern in _AFTER:
         if tail := pattern.match(query, end):
             return Condition(operator, quantity, (start, tail.end()))

@@ -5,60 +5,31 @@ from __future__ import annotations
 import re
 from functools import cache
 
-IRREGULAR = {
-    "people": "person", "persons": "person", "men": "man", "women": "woman", "children": "child", "feet": "foot",
-    "mice": "mouse", "lives": "life", "wives": "wife", "knives": "knife", "halves": "half", "shelves": "shelf",
-    "leaves": "leaf", "criteria": "criterion", "analyses": "analysis", "series": "series", "staff": "staff",
-    "fishermen": "fisherman", "businessmen": "businessman", "buses": "bus", "viruses": "virus", "gases": "gas",
-    "bonuses": "bonus", "crises": "crisis", "diagnoses": "diagnosis", "species": "species", "personnel":
-    "personnel", "shr": "share", "movies": "movie", "calories": "calorie", "cookies": "cookie", "aircraft":
-    "aircraft", "homicides": "homicide", "teeth": "tooth", "shoes": "shoe", "axes": "axis", "bases": "basis",
-    "matrices": "matrix", "indices": "index", "vertices": "vertex", "genera": "genus", "bacteria": "bacterium",
-    "data": "data", "sheep": "sheep", "fish": "fish",
-}  # fmt: skip
-# Words that end a search for a counted noun: function words, verbs, adverbs that often follow a number.
-NOT_COUNTED = frozenset(
-    """a an the and or of in on at by to for from with without into over under between among per as is are was
-    were be been being has have had having does did do done will would could should may might must can shall than
-    then that this these those which who whom whose what when where while but if so not no nor yet it its he she
-    they we you i his her their our your my him them us me also however vs versus plus minus up down about around
-    above below after before since until during through against due because including although though whereas
-    compared respectively ago later earlier each both either all any some more less least much many few
-    further only just even still now already again too very well there here out off onto upon within across
-    towards toward via such said says say according rose fell gained lost added dropped
-    jumped slid climbed went goes comes makes takes looks increased decreased declined grew reported
-    remains stays stands seems appears becomes gets gives shows includes means represents indicates suggests
-    times always perhaps besides hence thus plus whereas unless nevertheless nonetheless afterwards overseas
-    yes his hers ours yours theirs this us was has does is as its plus less across unless versus us
-    january february march april may june july august september october november december jan feb mar apr jun jul
-    aug sept sep oct nov dec monday tuesday wednesday thursday friday saturday sunday mln bln pct dlrs cts stg
-    am pm a.m p.m gmt est edt shr net revs avg qtly div nine six mths""".split()
-)
-_ENDS_WITH_S = frozenset("ss us is as".split())
+from numcolbert.quantities.words import IRREGULAR_PLURALS, MODIFIERS, NOT_COUNTED
+
+_NOT_PLURAL = ("ss", "us", "is", "as")
 _WORD = re.compile(r"[ \u00a0\u2009-]([A-Za-z][A-Za-z'’-]*)")
 MAX_WORDS = 4
-# Nouns that stay singular between a number and what it describes: "an 11 member agreement".
-_MODIFIERS = frozenset(
-    "member person man woman speed cylinder gauge story bed seat patient item site arm".split()
-)
 
 
 @cache
 def singular(word: str) -> str:
     """The lemma of a lower-case noun, by rule: 'countries' -> 'country'."""
-    if word in IRREGULAR:
-        return IRREGULAR[word]
+    if word in IRREGULAR_PLURALS:
+        return IRREGULAR_PLURALS[word]
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
         return word[:-2]
-    if word.endswith("s") and word[-2:] not in _ENDS_WITH_S and len(word) > 2:
+    if word.endswith("s") and not word.endswith(_NOT_PLURAL) and len(word) > 2:
         return word[:-1]
     return word
 
 
 def is_plural(word: str) -> bool:
-    return word in IRREGULAR or (len(word) > 3 and word.endswith("s") and word[-2:] not in _ENDS_WITH_S)
+    return word in IRREGULAR_PLURALS or (
+        len(word) > 3 and word.endswith("s") and not word.endswith(_NOT_PLURAL)
+    )
 
 
 def counted_noun(text: str, start: int, one: bool) -> tuple[str, int, int] | None:
@@ -76,7 +47,7 @@ def counted_noun(text: str, start: int, one: bool) -> tuple[str, int, int] | Non
             return None
         word = match[1].rstrip("'’-")
         lower = word.lower().removesuffix("'s").removesuffix("’s")
-        if lower in ("and", "or") and 0 <= begin and position > begin:  # "digital and physical sales"
+        if lower in ("and", "or") and begin >= 0 and position > begin:  # "digital and physical sales"
             position = match.end()
             continue
         if lower in NOT_COUNTED or lower.endswith("ly"):
@@ -90,7 +61,7 @@ def counted_noun(text: str, start: int, one: bool) -> tuple[str, int, int] | Non
         possessive = lower != word.lower()
         if one and not possessive:
             return singular(head), begin, end
-        if not possessive and (is_plural(head) or (begin == match.start(1) and head in _MODIFIERS)):
+        if not possessive and (is_plural(head) or (begin == match.start(1) and head in MODIFIERS)):
             return singular(head), begin, end
         position = end
     return None

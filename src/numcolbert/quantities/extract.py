@@ -7,14 +7,13 @@ it (a scale word, a unit, a counted noun) decides what it is. Neighbours are the
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from functools import cache
 
 from numcolbert.quantities import counts, exclusions, numbers, ranges, surfaces, units
 from numcolbert.quantities.candidate import Candidate
 from numcolbert.quantities.surfaces import UnitMatch
 from numcolbert.quantities.units import UnitInfo
-from numcolbert.types import Quantity, Span
+from numcolbert.types import Quantity
 
 _NO_UNIT = UnitInfo("", "number", 1.0)
 _SIGN = re.compile(r"(?:(?<![\w)\].%\d])(?<!\d\s)[-−–]|\b(?i:minus|negative)[\s-])$")
@@ -52,14 +51,15 @@ def extract(text: str, *, loose: bool = False) -> list[Quantity]:
     `loose` also reads what is rarely meant as a measurement: "one solution", "millions of users",
     "half of the patients".
     """
-    if not numbers.QUICK.search(text):
+    finder = numbers.Finder(text)
+    if not finder.any:
         return []
-    blocked = exclusions.blocked_spans(text)
     found: list[Candidate] = []
     position = 0
-    while match := numbers.NUMBER.search(text, position):
+    while match := finder.next(position):
         position = match.end()
-        if blocked and _inside(blocked, match.start()):
+        if text[match.start()].isdigit() and (end := exclusions.blocked_until(text, match.start())):
+            position = end
             continue
         item = _read(text, match, loose, found[-1].end if found else 0)
         if item is not None:
@@ -70,19 +70,15 @@ def extract(text: str, *, loose: bool = False) -> list[Quantity]:
     return [_finish(text, item) for item in found if _is_quantity(text, item)]
 
 
-def _inside(spans: list[Span], position: int) -> bool:
-    at = bisect_right(spans, (position, 1 << 60)) - 1
-    return at >= 0 and position < spans[at][1]
-
-
 def _read(text: str, match: re.Match[str], loose: bool, floor: int) -> Candidate | None:
     """One number with its surroundings, or None if it is none."""
     start, end = match.span()
-    if match["loose"]:
+    groups = match.groupdict()
+    if groups.get("loose"):
         return _read_vague(text, match) if loose else None
-    if match["words"]:
-        item = Candidate(start, end, start, end, numbers.words_value(match["words"]), spelled=True)
-        if match["words"].lower().endswith("fold"):
+    if words := groups.get("words"):
+        item = Candidate(start, end, start, end, numbers.words_value(words), spelled=True)
+        if words.lower().endswith("fold"):
             item.unit, item.unit_span = units.table().units["times"], (end - 4, end)
             item.value_end = end - 4
             return item
@@ -102,7 +98,7 @@ def _read_before(text: str, item: Candidate, floor: int) -> bool:
     """Currency and sign before the digits; False if the digits belong to a name."""
     start = item.start
     previous = text[start - 1] if start else " "
-    if previous == " " and start > 1 or previous.isalpha() or not previous.isascii() or previous in "$-.=":
+    if (previous == " " and start > 1) or previous.isalpha() or not previous.isascii() or previous in "$-.=":
         before = _currency_before().search(text, max(floor, start - 9), start)
         if before and not (before[0] == "PS" and text[start : item.end] in "123456"):  # "PS5" is no price
             item.unit, item.currency_before = units.table().before[before[0]], True
@@ -166,6 +162,8 @@ def _currency_follows(text: str, position: int) -> bool:
 def _read_unit(text: str, item: Candidate, loose: bool) -> None:
     deviation = _PLUS_MINUS.match(text, item.end)
     at = deviation.end() if deviation else item.end
+    if text[at : at + 1] == "+":  # "5+ years"
+        at += 1
     if item.unit is not None and item.unit_span is not None:  # a currency stood before
         country = _COUNTRY_AFTER.match(text, at)
         at = country.end() if country else at
@@ -222,10 +220,9 @@ def _is_quantity(text: str, item: Candidate) -> bool:
     surface = text[start : item.value_end]
     if item.scale == 1 and not item.spelled and exclusions.is_labelled(text, start):
         return False
-    if item.unit is None and not item.spelled and item.scale == 1 and 0 < item.value < 120:
-        if _AGE.search(text, max(0, start - 40), start):
-            item.unit = units.table().units["year"]
-            return True
+    if _is_age(text, item):
+        item.unit = units.table().units["year"]
+        return True
     if item.counted:
         return item.scale > 1 or item.spelled or not exclusions.is_year_before_noun(text, start, surface)
     if item.scale > 1 or item.vague:
@@ -235,6 +232,12 @@ def _is_quantity(text: str, item: Candidate) -> bool:
     return not (
         exclusions.is_year(text, start, surface) or exclusions.is_name(text, item.start, item.end, surface)
     )
+
+
+def _is_age(text: str, item: Candidate) -> bool:
+    """ "aged 65", "mean age of 45.3": years that nobody writes."""
+    plain = item.unit is None and item.scale == 1 and 0 < item.value < 120
+    return plain and bool(_AGE.search(text, max(0, item.start - 40), item.start))
 
 
 def _finish(text: str, item: Candidate) -> Quantity:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import re
 
-ONES = {w: i for i, w in enumerate(
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen".split())}  # fmt: skip
-TENS = {w: i * 10 for i, w in enumerate("twenty thirty forty fifty sixty seventy eighty ninety".split(), 2)}
+ONES = {
+    "zero": 0, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8,
+    "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+    "seventeen": 17, "eighteen": 18, "nineteen": 19,
+}  # fmt: skip
+TENS = {
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80,
+    "ninety": 90,
+}  # fmt: skip
 SCALES = {
     "hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "quadrillion": 1e15,
     "mln": 1e6, "mlns": 1e6, "mn": 1e6, "mio": 1e6, "bln": 1e9, "blns": 1e9, "bn": 1e9, "trln": 1e12,
@@ -20,10 +25,18 @@ VULGAR = {"½": 1 / 2, "⅓": 1 / 3, "⅔": 2 / 3, "¼": 1 / 4, "¾": 3 / 4, "�
 FRACTION_WORDS = {"half": 1 / 2, "third": 1 / 3, "quarter": 1 / 4, "fourth": 1 / 4, "fifth": 1 / 5,
                   "sixth": 1 / 6, "seventh": 1 / 7, "eighth": 1 / 8, "tenth": 1 / 10}  # fmt: skip
 
+VAGUE = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6, "billions": 1e9,
+         "trillions": 1e12}  # fmt: skip
+
 _SPACE = "[ \u00a0\u2009\u202f]"
 _THIN = "[\u00a0\u2009\u202f]"
 _INTEGER = rf"\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,3}}(?:{_THIN}\d{{3}})+(?!\d)|\d+"
-_POWER = r"(?:[eE][-+−]?\d{1,2}(?![\w.])|\s?[x×*·]\s?10\s?(?:\^|\*\*)\s?\(?[-−–+]?\d{1,2}\)?|\s?[×]\s?10[-−–]?[1-9]\d?(?!\d)|\s?[x×]\s?10[-−–⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|\s?[x×]\s?10[-−–][1-9]\d?(?!\d))"  # noqa: E501
+_POWER = (
+    r"(?:[eE][-+−]?\d{1,2}(?![\w.])"  # 1.5e-3
+    r"|\s?[x×*·]\s?10\s?(?:\^|\*\*)\s?\(?[-−–+]?\d{1,2}\)?"  # 1.5 x 10^-3
+    r"|\s?[x×]\s?10[-−–⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+"  # 1.5 × 10⁻³
+    r"|\s?[x×]\s?10[-−–][1-9]\d?(?!\d)|\s?×\s?10[1-9]\d?(?!\d))"  # 1.5 × 109, its superscript lost
+)
 _VULGAR = "[" + "".join(VULGAR) + "]"
 LITERAL = (
     rf"(?:(?:(?P<whole>\d{{1,4}})(?:-|{_SPACE}))?(?P<top>\d{{1,2}})[/⁄](?P<bottom>\d{{1,3}})(?![\d/⁄.])"
@@ -47,9 +60,42 @@ LOOSE = (
     r"(?:(?:tens|hundreds|dozens|thousands|millions|billions|trillions) of (?:thousands of |millions of "
     r"|billions of )?|half(?= (?:of|the))|an? (?:third|quarter|fifth|tenth)(?= of\b))"
 )
-NUMBER = re.compile(rf"{LITERAL}|(?<![A-Za-z])(?i:(?P<words>{WORDS})|(?P<loose>{LOOSE}))")
-QUICK = re.compile(rf"\d|{_VULGAR}|(?<![A-Za-z])(?i:{WORDS}|{LOOSE})")
-"""Whether a text is worth reading at all."""
+_DIGITS_ONLY = re.compile(LITERAL)
+_WITH_WORDS = re.compile(rf"{LITERAL}|(?<![A-Za-z])(?=[a-zA-Z])(?i:(?P<words>{WORDS})|(?P<loose>{LOOSE}))")
+_DIGIT = re.compile(rf"[\d{''.join(VULGAR)}]")
+_LETTERS = re.compile(r"[a-z]+")
+_TELLING = frozenset([*ONES, *TENS, "hundred", "thousand", "million", "billion", "trillion", "half", "dozen",
+                      "third", "quarter", "fifth", "tenth", *VAGUE, *(f"{w}fold" for w in ONES)])  # fmt: skip
+
+
+class Finder:
+    """Finds the numbers of one text, from any position on.
+
+    Most texts hold no number word; in those, jumping from digit to digit is several times faster than trying
+    the whole grammar at every letter.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._words = not _TELLING.isdisjoint(_LETTERS.findall(text.lower()))
+        self.any = self._words or _DIGIT.search(text) is not None
+
+    def next(self, position: int) -> re.Match[str] | None:
+        if self._words:
+            return _WITH_WORDS.search(self.text, position)
+        while digit := _DIGIT.search(self.text, position):
+            start = digit.start()
+            if (
+                start > position
+                and self.text[start - 1] == "."
+                and not self.text[start - 2 : start - 1].isalnum()
+            ):
+                start -= 1  # ".5"
+            if match := _DIGITS_ONLY.match(self.text, start):
+                return match
+            position = digit.end()
+        return None
+
 
 SCALE = re.compile(
     rf"(?:{_SPACE}|-)?(?P<word>(?i:{'|'.join(sorted(SCALES, key=len, reverse=True))}))(?![A-Za-z])\.?(?<!\.)"
@@ -100,10 +146,6 @@ def words_value(text: str) -> float:
             tens = next(t for t in TENS if word.startswith(t))
             current += TENS[tens] + ONES[word.removeprefix(tens)]
     return total + current
-
-
-VAGUE = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "millions": 1e6, "billions": 1e9,
-         "trillions": 1e12}  # fmt: skip
 
 
 def loose_values(text: str) -> tuple[float, float]:

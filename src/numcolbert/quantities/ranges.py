@@ -7,7 +7,8 @@ import re
 from numcolbert.quantities.candidate import Candidate
 
 _BETWEEN = re.compile(
-    r"\b(?:between|from|ranged|ranging|range[sd]? (?:of|from))\s+(?:about |around |approximately |up to |at )?$",
+    r"\b(?:between|from|ranged|ranging|range[sd]? (?:of|from))\s+"
+    r"(?:about |around |approximately |up to |at )?$",
     re.IGNORECASE,
 )
 # A change states two values, not a range: "rose 12 mln dlrs to 45 mln dlrs".
@@ -19,7 +20,8 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(
-    r"\s*(?P<dash>[-–—−~]|\.\.\.?)\s*$|[\s-]+(?P<to>to|through|up to)[\s-]+(?:about |around |approximately )?$"
+    r"\s*(?P<dash>[-–—−~]|\.\.\.?)\s*$"
+    r"|[\s-]+(?P<to>to|through|up to)[\s-]+(?:about |around |approximately )?$"
     r"|\s+(?P<and>and|or)\s+$"
 )
 _SHARED = re.compile(
@@ -49,7 +51,8 @@ def join(text: str, found: list[Candidate]) -> list[Candidate]:
 def _is_range(text: str, low: Candidate, high: Candidate, link: re.Match[str]) -> bool:
     if low.unit and high.unit and low.unit.dimension != high.unit.dimension:
         # "between $62 and $68 per share": the rate is said once.
-        if not (low.currency_before and high.unit.dimension.startswith(low.unit.dimension + "/")):
+        shared_rate = low.currency_before and high.unit.dimension.startswith(low.unit.dimension + "/")
+        if not shared_rate:
             return False
     if low.unit and not high.unit and not low.currency_before and not link["to"]:
         return False

@@ -8,6 +8,7 @@ from functools import cache
 
 from numcolbert.quantities import counts, units
 from numcolbert.quantities.units import UnitInfo
+from numcolbert.quantities.words import NOT_COUNTED, RATE_NOUNS
 
 _TOKEN = re.compile(r"[^\W\d_]+|\S")
 _GAP = re.compile("[ \u00a0\u2009\u202f-]{0,2}")
@@ -18,11 +19,6 @@ _PER = re.compile(
 )
 _INVERSE = re.compile(r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?(?:[-−–‐]1|⁻¹)(?![\d])")
 _AMOUNT = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[ \u00a0-]?")
-_PLACE_NOUNS = frozenset(
-    "share barrel bbl ounce day week month year hour minute second pound ton tonne night person head unit piece "
-    "gallon litre liter mile kilometre square bushel game quarter ads shr room seat carat gram kilogram kg mt "
-    "annum pop employee household vehicle car bottle kilowatt megawatt mmbtu therm decade century".split()
-)
 # Symbols that are ordinary words or labels when they stand apart from the number.
 _ATTACHED_ONLY = frozenset({"A", "B", "T", "J", "N", "t", "y", "c", "V", "x", "×", "mi", "ha", "d", "b"})
 
@@ -93,22 +89,22 @@ def simple_unit(text: str, start: int) -> UnitMatch | None:
 def _denominator(text: str, start: int, *, slash: bool, article: bool) -> tuple[UnitInfo | str, int] | None:
     amount = (
         _AMOUNT.match(text, start)
-        if not article and text[start - 1] != " " or text[start - 4 : start] == "per "
+        if (not article and text[start - 1] != " ") or text[start - 4 : start] == "per "
         else None
     )
     unit_at = amount.end() if amount else start
     found = simple_unit(text, unit_at)
     if found and found.start == unit_at:
-        if article and found.unit.name not in _PLACE_NOUNS and found.unit.dimension != "time":
+        if article and found.unit.name not in RATE_NOUNS and found.unit.dimension != "time":
             return None
         return _scaled(found.unit, amount[1] if amount else None), found.end
     word = re.compile(r"[A-Za-z]+").match(text, unit_at)
     if word is None:
         return None
     noun = counts.singular(word[0].lower())
-    if (slash or article) and noun not in _PLACE_NOUNS:
+    if (slash or article) and noun not in RATE_NOUNS:
         return None
-    if noun in counts.NOT_COUNTED:
+    if noun in NOT_COUNTED:
         return None
     name = "share" if noun == "shr" else noun
     return (f"{amount[1].replace(',', '')}_{name}" if amount else name), word.end()

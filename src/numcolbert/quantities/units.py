@@ -226,7 +226,7 @@ def _from_pint(name: str) -> UnitInfo:
     registry = _registry()
     try:
         amount = registry.Quantity(1.0, name)
-    except Exception as error:  # noqa: BLE001  pint raises a dozen kinds for a name it cannot read
+    except Exception as error:
         raise InputError(
             f"The unit '{name}' is not known.", hint="count nouns are made with units.count_unit"
         ) from error

@@ -4,4 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from numcolbert.cli.bench import extractor
+
 app = typer.Typer(help="Measure extractors, engines, encoders and training.", no_args_is_help=True)
+app.command("extractor")(extractor.extractor)

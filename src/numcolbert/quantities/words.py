@@ -1,0 +1,14 @@
+"""The word lists of `words.toml`."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+_LISTS = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
+
+NOT_COUNTED = frozenset(_LISTS["not_counted"].split())
+MODIFIERS = frozenset(_LISTS["modifiers"].split())
+RATE_NOUNS = frozenset(_LISTS["rate_nouns"].split())
+LABELS = frozenset(_LISTS["labels"].split())
+IRREGULAR_PLURALS: dict[str, str] = _LISTS["irregular_plurals"]
