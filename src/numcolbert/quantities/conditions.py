@@ -63,8 +63,10 @@ _BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
         r"of|at|is|was|are|were|being|[=＝]",
     )),
 ]  # fmt: skip
-_FILLER = r"(?:\s+(?:a|an|the|about|around|approximately|roughly|nearly|almost|just|some|only|exactly|of|total of))*"
+_FILLER = (
+    r"(?:\s+(?:a|an|the|about|around|approximately|roughly|nearly|almost|just|some|only|exactly|of|total of))*"
     r"\s*"
+)
 _PATTERNS = [
     (operator, re.compile(rf"(?<![\w<>=])(?:{'|'.join(phrases)}){_FILLER}$", re.IGNORECASE))
     for operator, phrases in _BEFORE

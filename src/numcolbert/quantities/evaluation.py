@@ -1,8 +1,8 @@
 """Measures extractors against NewsQuant: precision, recall and F1 for the value, and for value and unit.
 
-The gold file is that of "CQE: A Comprehensive Quantity Extractor" (EMNLP 2023). Its rule: a quantity is
-found when its value is right, and fully right when its normalised unit is right too; a range is right when
-both ends are. Each gold quantity is matched with at most one extracted quantity of the same sentence, and the reverse.
+The gold file is that of "CQE: A Comprehensive Quantity Extractor" (EMNLP 2023). Its rule: a quantity is found
+when its value is right, and fully right when its normalised unit is right too; a range is right when both
+ends are. Each gold quantity is matched with at most one extracted quantity of its sentence, and the reverse.
 """
 
 from __future__ import annotations
