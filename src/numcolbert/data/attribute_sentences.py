@@ -39,6 +39,11 @@ class Attribute:
     def whole(self) -> bool:
         return self.dimension.startswith("count")
 
+    @property
+    def counts_itself(self) -> bool:
+        """Whether unit and concept are one word: "floors"."""
+        return self.whole and self.concept in self.units[0].surfaces
+
     def plausible(self, rng: Random) -> float:
         """A value of `units[0]`, every order of magnitude of the range alike."""
         exponent = rng.uniform(math.log10(self.low), math.log10(self.high))
@@ -125,21 +130,33 @@ def _tables() -> dict[str, Any]:
     return tomllib.loads(file.read_text(encoding="utf-8"))
 
 
-_STARTS = ("Ar", "Bel", "Cor", "Dal", "El", "Fen", "Gar", "Hol", "Is", "Jor", "Kel", "Lun", "Mar", "Nor", "Or",
-           "Pel", "Quin", "Ros", "Sal", "Tar", "Ul", "Ver", "Wes", "Xan", "Yor", "Zel", "Bran", "Cas", "Dren",
-           "Est", "Fal", "Grim", "Hav", "Ing", "Kal", "Lor", "Mon", "Nev", "Osk", "Pra")  # fmt: skip
-_MIDDLES = ("a", "e", "i", "o", "u", "an", "en", "or", "ar", "il", "em", "um", "ov", "ek", "ist", "ond", "al")
-_ENDS = ("da", "ton", "vik", "ra", "lo", "mir", "nia", "dale", "ford", "ix", "on", "is", "us", "ka", "wick", "berg",
-         "ley", "na", "mont", "tia", "go", "sted", "vo", "ren", "th")  # fmt: skip
-_GIVEN = ("Anna", "Ben", "Clara", "David", "Elena", "Farid", "Grace", "Hugo", "Ines", "Jonas", "Kofi", "Lena",
-          "Mateo", "Nadia", "Omar", "Petra", "Quinn", "Rosa", "Samir", "Tara", "Uwe", "Vera", "Wei", "Yuki")  # fmt: skip
-_SOURCES = ("the owner", "an independent test", "the local paper", "its website", "a recent survey", "experts",
-            "the brochure", "an inspector", "most guides", "the register", "a former employee")  # fmt: skip
-_LEADS = ("In practice", "On paper", "As expected", "To everyone's surprise", "By all accounts", "Even today",
-          "For comparison", "Under these conditions", "Back in {Y}", "As reported in {Y}", "Once again")  # fmt: skip
+_STARTS = (
+    "Ar", "Bel", "Cor", "Dal", "El", "Fen", "Gar", "Hol", "Is", "Jor", "Kel", "Lun", "Mar", "Nor", "Or",
+    "Pel", "Quin", "Ros", "Sal", "Tar", "Ul", "Ver", "Wes", "Xan", "Yor", "Zel", "Bran", "Cas", "Dren", "Est",
+    "Fal", "Grim", "Hav", "Ing", "Kal", "Lor", "Mon", "Nev", "Osk", "Pra",
+)  # fmt: skip
+_MIDDLES = (
+    "a", "e", "i", "o", "u", "an", "en", "or", "ar", "il", "em", "um", "ov", "ek", "ist", "ond", "al",
+)  # fmt: skip
+_ENDS = (
+    "da", "ton", "vik", "ra", "lo", "mir", "nia", "dale", "ford", "ix", "on", "is", "us", "ka", "wick",
+    "berg", "ley", "na", "mont", "tia", "go", "sted", "vo", "ren", "th",
+)  # fmt: skip
+_GIVEN = (
+    "Anna", "Ben", "Clara", "David", "Elena", "Farid", "Grace", "Hugo", "Ines", "Jonas", "Kofi", "Lena",
+    "Mateo", "Nadia", "Omar", "Petra", "Quinn", "Rosa", "Samir", "Tara", "Uwe", "Vera", "Wei", "Yuki",
+)  # fmt: skip
+_SOURCES = (
+    "the owner", "an independent test", "the local paper", "its website", "a recent survey", "experts",
+    "the brochure", "an inspector", "most guides", "the register", "a former employee",
+)  # fmt: skip
+_LEADS = (
+    "In practice", "On paper", "As expected", "To everyone's surprise", "By all accounts", "Even today",
+    "For comparison", "Under these conditions", "Back in {Y}", "As reported in {Y}", "Once again",
+)  # fmt: skip
 
-# {E}/{e} the thing, {v} the verb phrase with the gap, {v2} another attribute's, {n}/{n2} "concept of quantity",
-# {x} an extra clause, {X} a lead, {w} a source.
+# {E}/{e} the thing, {v} the verb phrase with the gap, {v2} another attribute's, {n}/{n2} concept and
+# quantity, {x} an extra clause, {L} a lead, {w}/{W} a source.
 SENTENCES = (
     "{E} {v}.", "{E} {v}.", "{E} {v}, {x}.", "{L}, {e} {v}.", "{E} {v} and {v2}.", "{E} {v2} and {v}.",
     "{E}, which {v2}, {v}.", "{E}, which {v}, {v2}.", "With {n2}, {e} {v}.", "The {c} of {e} is {q}.",
@@ -149,6 +166,9 @@ SENTENCES = (
     "{W} confirmed that {e} {v}.", "There is also {e}, {x}, which {v}.", "{L}, the {c} of {e} was {q}.",
     "{E} {v2}, {v3} and {v}.", "If {w} can be trusted, {e} {v} and {v2}.", "{c}: {q} ({e}, {x})",
 )  # fmt: skip
+
+
+COUNTING_SENTENCES = tuple(s for s in SENTENCES if "{v}" in s or "{n}" in s)
 
 
 def invented_name(rng: Random) -> str:
@@ -167,10 +187,10 @@ def entity_name(domain: Domain, rng: Random) -> str:
     return text
 
 
-def make_frame(domain: Domain, attribute: Attribute, rng: Random) -> Frame:
+def make_frame(domain: Domain, attribute: Attribute, rng: Random, entity: str | None = None) -> Frame:
     """A sentence about a thing of the domain with a gap where the attribute's quantity goes."""
-    text = rng.choice(SENTENCES)
-    entity = entity_name(domain, rng)
+    entity = entity or entity_name(domain, rng)
+    text = rng.choice(COUNTING_SENTENCES if attribute.counts_itself else SENTENCES)
     others = _other_attributes(domain, attribute, rng)
     stated: list[Stated] = []
 
@@ -188,13 +208,13 @@ def make_frame(domain: Domain, attribute: Attribute, rng: Random) -> Frame:
         if f"{{v{slot}}}" in text:
             text = text.replace(f"{{v{slot}}}", rng.choice(other.says).replace("{q}", state(other)))
         if f"{{n{slot}}}" in text:
-            text = text.replace(f"{{n{slot}}}", f"{_article(other.concept)} of {state(other)}")
+            text = text.replace(f"{{n{slot}}}", _named(other).replace("{q}", state(other)))
         if f"{{c{slot}}}" in text:
             text = text.replace(f"{{c{slot}}}", other.concept).replace(f"{{q{slot}}}", state(other))
     if "{v}" in text:
         text = text.replace("{v}", rng.choice(attribute.says))
     if "{n}" in text:
-        text = text.replace("{n}", f"{_article(attribute.concept)} of {{q}}")
+        text = text.replace("{n}", _named(attribute))
     if "{c}" in text:
         text = text.replace("{c}", attribute.concept)
     text = text.replace("{E}", entity[0].upper() + entity[1:]).replace("{e}", entity)
@@ -219,7 +239,11 @@ def _other_attributes(domain: Domain, attribute: Attribute, rng: Random) -> Sequ
     return first, (first if last is attribute else last)
 
 
-def _article(concept: str) -> str:
+def _named(attribute: Attribute) -> str:
+    """The attribute as a noun with its quantity: "a top speed of {q}", "{q}" for what counts itself."""
+    concept = attribute.concept
+    if attribute.counts_itself:
+        return "{q}"
     if concept.endswith("s") and not concept.endswith("ss"):
-        return concept
-    return ("an " if concept[0].lower() in "aeiou" else "a ") + concept
+        return f"{concept} of {{q}}"
+    return ("an " if concept[0].lower() in "aeiou" else "a ") + f"{concept} of {{q}}"

@@ -1,11 +1,11 @@
-"""Triples about invented things, with unlimited values: magnitudes, formats and conversion in every domain."""
+"""Triples about invented things with unlimited values: magnitudes, formats and conversion everywhere."""
 
 from __future__ import annotations
 
 from random import Random
 
-from numcolbert.data.attribute_sentences import Attribute, Domain, Frame, domains, make_frame
-from numcolbert.data.augment import value_for
+from numcolbert.data.attribute_sentences import Attribute, Domain, Frame, domains, entity_name, make_frame
+from numcolbert.data.augment import convert, value_for
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Unit
 from numcolbert.data.queries import Asked, QueryStyle, render_query
@@ -14,6 +14,7 @@ from numcolbert.data.triple import (
     PassageQuantity,
     QueryCondition,
     Triple,
+    is_borderline,
     passage_satisfies,
     satisfies,
 )
@@ -25,6 +26,8 @@ from numcolbert.types import Operator
 
 _TRIES = 4
 _NO_SPAN = (0, 0)
+# Outside of these no one would have chosen the unit.
+_SMALLEST_CONVERTED, _LARGEST_CONVERTED = 0.2, 5e6
 
 # Ways to ask that belong to one kind of attribute, by the last word of its concept.
 _ASKS: dict[str, tuple[str, ...]] = {
@@ -35,7 +38,7 @@ _ASKS: dict[str, tuple[str, ...]] = {
     "length": ("{s} that are {before} long", "which {s} are {before} long?"),
     "depth": ("{s} that are {before} deep",),
     "speed": ("{s} that go {before}", "{s} moving at {before}"),
-    "age": ("{s} who are {before} old", "anyone {before} old"),
+    "age": ("{s} that are {before} old", "{s} {before} old"),
     "lifespan": ("{s} that live {before}",),
     "salary": ("{s} that pay {before}", "{s} paying {before}"),
     "rent": ("{s} renting for {before}",),
@@ -80,7 +83,7 @@ class AttributeSource:
         domain, attribute = rng.choice(self._known)
         if rng.random() < self.settings.two_conditions and len(self._several[domain]) > 1:
             return self._two(domain, rng)
-        made = self._condition(domain, attribute, self._operator(rng), rng)
+        made = self._condition(attribute, self._operator(rng), rng)
         if made is None:
             return None
         condition, asked = made
@@ -96,15 +99,16 @@ class AttributeSource:
     # ---- the query -------------------------------------------------------------------------------------
 
     def _condition(
-        self, domain: Domain, attribute: Attribute, operator: Operator, rng: Random
+        self, attribute: Attribute, operator: Operator, rng: Random
     ) -> tuple[QueryCondition, Asked] | None:
         unit = rng.choice(attribute.units) if rng.random() < 0.5 else attribute.units[0]
         low = attribute.plausible(rng)
         if unit is not attribute.units[0]:
-            first = attribute.units[0]
-            low = round_to(
-                (low * first.factor + first.offset - unit.offset) / unit.factor, rng.choice((1, 2, 3))
-            )
+            converted = round_to(convert(low, attribute.units[0], unit), rng.choice((1, 2, 3)))
+            if _SMALLEST_CONVERTED <= converted <= _LARGEST_CONVERTED:
+                low = converted
+            else:
+                unit = attribute.units[0]
         high = low
         if operator == "range":
             high = round_to(low * rng.uniform(1.1, 4.0), 2)
@@ -160,18 +164,15 @@ class AttributeSource:
             digits = 12 if unit is asked_unit else rng.choice((3, 4, 6))
             low = round_to((condition.base_value - unit.offset) / unit.factor, digits)
             high = round_to((condition.base_high - unit.offset) / unit.factor, digits)
-            value = value_for(
-                condition.operator,
-                low,
-                high,
-                wanted,
-                rng,
-                self.settings.near_threshold,
-                whole=attribute.whole,
-            )
+            near, whole = self.settings.near_threshold, attribute.whole
+            value = value_for(condition.operator, low, high, wanted, rng, near, whole=whole)
             if attribute.whole and value < 1:
                 continue
             base = value * unit.factor + unit.offset
+            if unit is not asked_unit and (
+                is_borderline(base, condition.base_value) or is_borderline(base, condition.base_high)
+            ):
+                continue
             if satisfies(condition.operator, base, condition.base_value, condition.base_high) == wanted:
                 return self._filled(frame, self._pair[attribute], unit, value, rng)
         return None
@@ -235,11 +236,12 @@ class AttributeSource:
     def _two(self, domain: Domain, rng: Random) -> Triple | None:
         """Two attributes of one thing; the negative satisfies only one of them."""
         pair = rng.sample(self._several[domain], 2)
-        made = [self._condition(domain, a, self._simple_operator(rng), rng) for a in pair]
+        made = [self._condition(a, self._simple_operator(rng), rng) for a in pair]
         if made[0] is None or made[1] is None:
             return None
         conditions, asked = [made[0][0], made[1][0]], [made[0][1], made[1][1]]
-        frames = [make_frame(domain, attribute, rng) for attribute in pair]
+        entity = entity_name(domain, rng)
+        frames = [make_frame(domain, attribute, rng, entity) for attribute in pair]
         if any(other.attribute in pair for frame in frames for other in frame.others):
             return None
         broken = rng.randrange(2)

@@ -25,6 +25,7 @@ from numcolbert.data.triple import (
     PassageQuantity,
     QueryCondition,
     Triple,
+    is_borderline,
     passage_satisfies,
     satisfies,
 )
@@ -101,7 +102,8 @@ class CorpusSource:
     ) -> tuple[QueryCondition, Asked] | None:
         """A condition that the mention in `row` satisfies, and how it will be asked."""
         table, settings = self._table, self.settings
-        value, base = table.value[row], table.base[row]
+        value: float = table.value[row]
+        base: float = table.base[row]
         number = table.unit[row]
         unit = self._vocabulary.units[number]
         dimension = unit.dimension
@@ -158,6 +160,8 @@ class CorpusSource:
             new_low, new_high = round_to(exact_low, digits), round_to(exact_high, digits)
             base_low = new_low * other.factor + other.offset
             base_high = new_high * other.factor + other.offset
+            if is_borderline(base, base_low) or is_borderline(base, base_high):
+                continue
             if satisfies(operator, base, base_low, base_high):
                 return other, new_low, new_high
         return unit, low, high
@@ -184,9 +188,12 @@ class CorpusSource:
             if other is not None:
                 unit = self._vocabulary.units[self._table.unit[row]]
                 value = round_to(convert(self._table.value[row], unit, other), 6)
-                changed = self._with_quantity(row, value, other, rng)
-                if passage_satisfies(condition, changed):
-                    return changed
+                base = value * other.factor + other.offset
+                ends = (condition.base_value, condition.base_high)
+                if not any(is_borderline(base, end) for end in ends):
+                    changed = self._with_quantity(row, value, other, rng)
+                    if passage_satisfies(condition, changed):
+                        return changed
         return self._table.passage(sentence)
 
     def _negative(self, row: int, pair: int, condition: QueryCondition, rng: Random) -> Passage | None:
@@ -289,7 +296,7 @@ class CorpusSource:
         return None
 
     def _other_concept(self, row: int, condition: QueryCondition, rng: Random) -> Passage | None:
-        """A passage where a number of the right dimension satisfies the condition but means something else."""
+        """A passage where a number of the right dimension satisfies the condition and means another thing."""
         table = self._table
         own = table.words[table.concept[row]]
         for _ in range(2 * _TRIES):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +25,9 @@ _WORD = re.compile(r"[a-z0-9]{3,}")
 _SURFACES_KEPT = 6
 
 
-def view(array: NDArray[Any]) -> memoryview:
-    return memoryview(np.ascontiguousarray(array))
+def view(array: NDArray[Any]) -> Any:
+    """A memoryview, typed loosely: its elements are ints or floats as the array's are."""
+    return np.ascontiguousarray(array).data
 
 
 class MentionTable:
@@ -126,8 +128,11 @@ class MentionTable:
     def frequencies(self) -> NDArray[np.float64]:
         return np.diff(self.pair_starts).astype(np.float64)
 
-    def rows_of(self, sentence: int) -> memoryview:
-        return self.by_sentence[self.sentence_start[sentence] : self.sentence_start[sentence + 1]]
+    def rows_of(self, sentence: int) -> Sequence[int]:
+        rows: Sequence[int] = self.by_sentence[
+            self.sentence_start[sentence] : self.sentence_start[sentence + 1]
+        ]
+        return rows
 
     def passage(
         self, sentence: int, text: str | None = None, changed: dict[int, PassageQuantity] | None = None
@@ -151,7 +156,7 @@ class MentionTable:
 
 
 def completed_units(pool: Pool) -> list[Unit]:
-    """The pool's units, those without surfaces given the ones observed in the text or made from their name."""
+    """The pool's units; those without surfaces get the ones observed in the text or made of their name."""
     missing = {i for i, unit in enumerate(pool.units) if not (unit.surfaces or unit.prefixes)}
     observed: dict[int, Counter[str]] = {}
     mentions = pool.mentions

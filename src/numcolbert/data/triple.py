@@ -60,8 +60,13 @@ def same_value(one: float, other: float) -> bool:
     return abs(one - other) <= EQUAL_WITHIN * max(abs(one), abs(other))
 
 
+def is_borderline(one: float, other: float) -> bool:
+    """Whether two values are told apart by rounding alone: 20 minutes and 0.33333 hours."""
+    return not same_value(one, other) and abs(one - other) < 1e-3 * max(abs(one), abs(other))
+
+
 def satisfies(operator: Operator, value: float, low: float, high: float) -> bool:
-    """Whether a base value meets the operator and threshold `low` (`low` to `high`, inclusive, for a range)."""
+    """Whether a base value meets the operator at `low` (from `low` to `high`, inclusive, for a range)."""
     same = same_value(value, low)
     if operator == "=":
         return same
