@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from numcolbert import __version__
-from numcolbert.cli import bench, data, doctor, evaluate, quantities
+from numcolbert.cli import bench, data, doctor, evaluate, explain, index, quantities, rerank, search
 from numcolbert.errors import NumColBERTError
 from numcolbert.progress import TerminalListener, listening
 
@@ -19,6 +19,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.add_typer(index.app, name="index")
+app.command("search")(search.search)
+app.command("rerank")(rerank.rerank)
+app.command("explain")(explain.explain)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.command("doctor")(doctor.doctor)

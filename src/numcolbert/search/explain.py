@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from numcolbert.index.collection import Collection
 from numcolbert.index.encoding import TextEncoder
-from numcolbert.search.judge import conditions_of, judge_passage, judge_quantity
+from numcolbert.search.judge import conditions_of, judge, satisfied
 from numcolbert.search.queries import Query, prepare
-from numcolbert.search.results import Explanation, JudgedQuantity, TokenMatch
+from numcolbert.search.results import Explanation, TokenMatch
 from numcolbert.types import Document, DocumentEncoding, Quantity, QueryEncoding
 
 
@@ -73,7 +73,7 @@ def _explanation(
         relevance_without_gate=min(1.0, max(0.0, score_without_gate / len(plain))),
         tokens=tokens,
         conditions=conditions,
-        quantities=tuple(JudgedQuantity(q, judge_quantity(q, conditions)) for q in quantities),
-        satisfies=judge_passage(quantities, conditions),
+        quantities=tuple(judge(quantities, conditions)),
+        satisfies=satisfied(quantities, conditions),
         metadata=document.metadata,
     )

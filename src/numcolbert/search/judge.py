@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from numcolbert.search.results import JudgedQuantity
 from numcolbert.types import Condition, Quantity
 
 
@@ -13,31 +14,31 @@ def conditions_of(query: str) -> tuple[Condition, ...]:
     return tuple(conditions(query))
 
 
-def judge_quantity(quantity: Quantity, conditions: Iterable[Condition]) -> bool | None:
-    """Whether it satisfies all conditions it can be compared with; None where there is none."""
-    from numcolbert.quantities import satisfies
-
-    verdicts = [verdict for c in conditions if (verdict := satisfies(quantity, c)) is not None]
-    return all(verdicts) if verdicts else None
+def judge(quantities: Iterable[Quantity], conditions: Sequence[Condition]) -> list[JudgedQuantity]:
+    """Each quantity with its own verdict."""
+    return [JudgedQuantity(quantity, _verdict(quantity, conditions)) for quantity in quantities]
 
 
-def judge_passage(quantities: Sequence[Quantity], conditions: Sequence[Condition]) -> bool | None:
-    """True: for every dimension asked about, one quantity satisfies all conditions on it.
+def satisfied(quantities: Sequence[Quantity], conditions: Sequence[Condition]) -> bool | None:
+    """The verdict on a whole passage.
 
-    False: some dimension has comparable quantities, and none of them does. None: no condition, or nothing in
-    the passage to compare with one of them.
+    True: for every dimension asked about, one quantity satisfies all conditions on it.
+    False: for some dimension there are comparable quantities, and none of them does.
+    None: the query has no condition, or the passage has nothing to compare with one of them.
     """
-    answers = [
-        judge_group(quantities, [c for c in conditions if c.quantity.dimension == dimension])
-        for dimension in dict.fromkeys(c.quantity.dimension for c in conditions)
-    ]
+    answers = []
+    for dimension in dict.fromkeys(c.quantity.dimension for c in conditions):
+        asked = [c for c in conditions if c.quantity.dimension == dimension]
+        verdicts = [_verdict(quantity, asked) for quantity in quantities]
+        answers.append(True if True in verdicts else False if False in verdicts else None)
     if False in answers:
         return False
     return None if not answers or None in answers else True
 
 
-def judge_group(quantities: Sequence[Quantity], conditions: Sequence[Condition]) -> bool | None:
-    verdicts = [judge_quantity(quantity, conditions) for quantity in quantities]
-    if True in verdicts:
-        return True
-    return False if False in verdicts else None
+def _verdict(quantity: Quantity, conditions: Iterable[Condition]) -> bool | None:
+    """Whether it satisfies all conditions that it can be compared with; None where there is none."""
+    from numcolbert.quantities import satisfies
+
+    verdicts = [verdict for c in conditions if (verdict := satisfies(quantity, c)) is not None]
+    return all(verdicts) if verdicts else None

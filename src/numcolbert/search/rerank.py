@@ -9,7 +9,7 @@ from numcolbert.errors import UsageError
 from numcolbert.index.encoding import TextEncoder, encoded_windows
 from numcolbert.index.inputs import DocumentLike, as_document
 from numcolbert.progress import Progress
-from numcolbert.search.judge import conditions_of, judge_passage
+from numcolbert.search.judge import conditions_of, satisfied
 from numcolbert.search.queries import prepare
 from numcolbert.search.results import Results
 from numcolbert.types import Hit, QueryEncoding
@@ -48,7 +48,7 @@ def rerank(
                         relevance=prepared.relevance(score),
                         metadata=document.metadata,
                         quantities=quantities,
-                        satisfies=judge_passage(quantities, conditions),
+                        satisfies=satisfied(quantities, conditions),
                     )
                 )
             progress.advance(len(window))

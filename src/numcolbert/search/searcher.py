@@ -9,7 +9,7 @@ from numcolbert.index.collection import Collection, View
 from numcolbert.index.encoding import TextEncoder
 from numcolbert.index.store import Selection
 from numcolbert.search.filters import parse_filter
-from numcolbert.search.judge import conditions_of, judge_passage
+from numcolbert.search.judge import conditions_of, satisfied
 from numcolbert.search.queries import Query, prepare
 from numcolbert.search.results import Results
 from numcolbert.types import Condition, Hit, QueryEncoding
@@ -70,7 +70,7 @@ def _ranked(
                 relevance=query.relevance(score),
                 metadata=document.metadata,
                 quantities=quantities,
-                satisfies=judge_passage(quantities, conditions),
+                satisfies=satisfied(quantities, conditions),
             )
         )
     return hits
