@@ -1,1 +1,1 @@
-"""The HTTP server and its page."""
+"""The HTTP server, its page, and a client for it."""

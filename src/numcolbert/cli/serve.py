@@ -1,0 +1,66 @@
+"""`numcolbert serve`: the API and the page for one index."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from numcolbert.errors import ConflictError, StorageError
+
+if TYPE_CHECKING:
+    from numcolbert.api import Index
+
+HostOption = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 for every network.")]
+PortOption = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
+
+
+def serve(
+    index: Annotated[Path, typer.Argument(help="The index folder.", show_default=False)],
+    host: HostOption = "127.0.0.1",
+    port: PortOption = 8080,
+    read_only: Annotated[bool, typer.Option(help="Refuse to add or delete documents.")] = False,
+) -> None:
+    """Serve an index over HTTP, with a search page.
+
+    Example: [bold]numcolbert serve idx --port 8080[/bold], then open http://127.0.0.1:8080
+    """
+    import numcolbert
+
+    run(numcolbert.open(index), host, port, read_only=read_only)
+
+
+def run(index: Index, host: str, port: int, *, read_only: bool = False, examples: Sequence[str] = ()) -> None:
+    """Serve until interrupted; requests under way are finished first."""
+    import uvicorn
+
+    from numcolbert.server.app import create_app, log_to_stderr
+
+    listener = _listen(host, port)
+    address = f"http://{host}:{listener.getsockname()[1]}"
+    log_to_stderr()
+    app = create_app(index, read_only=read_only, examples=examples)
+    config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=10)
+    typer.secho(f"serving {len(index):,} passages at {address}  (Ctrl-C to stop)", err=True)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    """Take the port before anything is loaded, so that a conflict is told in a sentence."""
+    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+    except PermissionError as error:
+        listener.close()
+        raise StorageError(f"Port {port} is reserved by the system.", hint="choose one above 1023") from error
+    except OSError as error:
+        listener.close()
+        raise ConflictError(
+            f"Nothing can listen at {host}:{port}: {error.strerror or error}.",
+            hint="choose another port with --port, or 0 for a free one",
+        ) from error
+    return listener

@@ -1,0 +1,130 @@
+"""A small client for the server, with the standard library only.
+
+client = Client("http://127.0.0.1:8080")
+for hit in client.search("mountains higher than 8,000 metres"):
+    print(hit.score, hit.text)
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.parse
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numcolbert.errors import NumColBERTError
+
+
+class ServerError(NumColBERTError):
+    """What the server answered instead of a result; `code` and `hint` are its own."""
+
+    code = "server"
+
+    def __init__(self, status: int, code: str, message: str, *, hint: str) -> None:
+        super().__init__(message, hint=hint)
+        self.status = status
+        self.server_code = code
+
+
+@dataclass(frozen=True, slots=True)
+class ClientHit:
+    id: str
+    text: str
+    score: float
+    relevance: float
+    metadata: Mapping[str, Any]
+    quantities: Sequence[Mapping[str, Any]]
+    satisfies: bool | None
+
+
+class Client:
+    def __init__(self, url: str = "http://127.0.0.1:8080", timeout: float = 30.0) -> None:
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ServerError(
+                0, "bad_url", f"'{url}' is not an http address.", hint="write it as http://host:port"
+            )
+        self._make = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
+        self._host, self._port, self._base = parts.hostname, parts.port, parts.path.rstrip("/")
+        self._timeout = timeout
+
+    def search(
+        self, query: str, k: int = 10, *, where: str | None = None, verify: bool = False, gate: bool = True
+    ) -> list[ClientHit]:
+        body = {"query": query, "k": k, "where": where, "verify": verify, "gate": gate}
+        return [ClientHit(**hit) for hit in self._call("POST", "/v1/search", body)["hits"]]
+
+    def explain(self, query: str, id: str) -> dict[str, Any]:
+        return self._call("POST", "/v1/explain", {"query": query, "id": id})
+
+    def quantities(self, text: str) -> dict[str, Any]:
+        return self._call("POST", "/v1/quantities", {"text": text})
+
+    def add(self, documents: Sequence[Mapping[str, Any] | str]) -> dict[str, Any]:
+        return self._call("POST", "/v1/documents", {"documents": _documents(documents)})
+
+    def get(self, id: str) -> dict[str, Any]:
+        return self._call("GET", f"/v1/documents/{urllib.parse.quote(id, safe='')}")
+
+    def delete(self, id: str) -> int:
+        return int(self._call("DELETE", f"/v1/documents/{urllib.parse.quote(id, safe='')}")["deleted"])
+
+    def start_job(self, documents: Sequence[Mapping[str, Any] | str]) -> dict[str, Any]:
+        return self._call("POST", "/v1/jobs", {"documents": _documents(documents)})
+
+    def job(self, id: str) -> dict[str, Any]:
+        return self._call("GET", f"/v1/jobs/{id}")
+
+    def follow(self, id: str) -> Iterator[dict[str, Any]]:
+        """Each state of a job as it changes, until it ends."""
+        connection, response = self._send("GET", f"/v1/jobs/{id}/events", None)
+        try:
+            for line in response:
+                if line.startswith(b"data: "):
+                    yield json.loads(line[6:])
+        finally:
+            connection.close()
+
+    def info(self) -> dict[str, Any]:
+        return self._call("GET", "/v1/index")
+
+    def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        connection, response = self._send(method, path, body)
+        try:
+            answer: dict[str, Any] = json.loads(response.read())
+        finally:
+            connection.close()
+        return answer
+
+    def _send(
+        self, method: str, path: str, body: Mapping[str, Any] | None
+    ) -> tuple[http.client.HTTPConnection, http.client.HTTPResponse]:
+        connection = self._make(self._host, self._port, timeout=self._timeout)
+        payload = None if body is None else json.dumps(body).encode()
+        try:
+            connection.request(method, self._base + path, payload, {"content-type": "application/json"})
+            response = connection.getresponse()
+        except OSError as error:
+            connection.close()
+            raise ServerError(
+                0,
+                "unreachable",
+                f"No server answers at {self._host}:{self._port or 80}: {error}.",
+                hint="start one with 'numcolbert serve DIR', or check the address",
+            ) from error
+        if response.status >= 400:
+            raw = response.read()
+            connection.close()
+            try:
+                problem = json.loads(raw)
+                code, message, hint = problem["code"], problem["message"], problem["hint"]
+            except (ValueError, KeyError, TypeError):
+                code, message, hint = "http", f"The server answered {response.status}.", "check the address"
+            raise ServerError(response.status, code, message, hint=hint)
+        return connection, response
+
+
+def _documents(documents: Sequence[Mapping[str, Any] | str]) -> list[Mapping[str, Any]]:
+    return [{"text": document} if isinstance(document, str) else document for document in documents]

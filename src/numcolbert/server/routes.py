@@ -1,0 +1,142 @@
+"""The API under /v1. Handlers are plain functions: the framework runs them on its thread pool."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import StreamingResponse
+
+from numcolbert import quantities
+from numcolbert.api import Index
+from numcolbert.errors import ConflictError, InputError
+from numcolbert.search.judge import judge
+from numcolbert.server import schemas
+from numcolbert.server.jobs import Jobs
+from numcolbert.types import Document
+
+router = APIRouter(
+    prefix="/v1",
+    responses={status: {"model": schemas.ErrorOut} for status in (400, 404, 409, 413, 422, 507)},
+)
+
+
+def the_index(request: Request) -> Index:
+    index: Index = request.app.state.index
+    return index
+
+
+def the_jobs(request: Request) -> Jobs:
+    jobs: Jobs = request.app.state.jobs
+    return jobs
+
+
+def writable(request: Request) -> Index:
+    if request.app.state.read_only:
+        raise ConflictError(
+            "This server is read-only.", hint="start it without --read-only to change documents"
+        )
+    return the_index(request)
+
+
+TheIndex = Annotated[Index, Depends(the_index)]
+TheJobs = Annotated[Jobs, Depends(the_jobs)]
+Writable = Annotated[Index, Depends(writable)]
+
+
+@router.post("/search")
+def search(body: schemas.SearchRequest, index: TheIndex) -> schemas.SearchResponse:
+    """The best passages for a query, with their quantities and whether each satisfies the condition."""
+    results = index.search(body.query, body.k, where=body.where, verify=body.verify, gate=body.gate)
+    return schemas.search_response(results, [judge(hit.quantities, results.conditions) for hit in results])
+
+
+@router.post("/explain")
+def explain(body: schemas.ExplainRequest, index: TheIndex) -> schemas.ExplainResponse:
+    """Why a document has the score it has: every query token, its gate and what it matched."""
+    return schemas.ExplainResponse.of(index.explain(body.query, body.id))
+
+
+@router.post("/quantities")
+def extract(body: schemas.QuantitiesRequest) -> schemas.QuantitiesResponse:
+    """The quantities in a text, and the conditions it states if it is read as a query."""
+    return schemas.QuantitiesResponse(
+        quantities=[schemas.QuantityOut.of(found, body.text) for found in quantities.extract(body.text)],
+        conditions=[schemas.ConditionOut.of(found, body.text) for found in quantities.conditions(body.text)],
+    )
+
+
+def documents_of(body: schemas.DocumentsRequest) -> list[Document]:
+    return [
+        Document(document.id or uuid.uuid4().hex[:16], document.text, document.metadata)
+        for document in body.documents
+    ]
+
+
+@router.post("/documents", status_code=201)
+def add_documents(body: schemas.DocumentsRequest, index: Writable) -> schemas.AddResponse:
+    """Add documents, or replace those whose id is known; searchable when this returns."""
+    if len(body.documents) > schemas.MAX_DOCUMENTS:
+        count, most = len(body.documents), schemas.MAX_DOCUMENTS
+        raise InputError(
+            f"{count:,} documents are too many for one request ({most:,} at most).",
+            hint="send them to /v1/jobs, which indexes in the background",
+        )
+    documents = documents_of(body)
+    report = index.add(documents)
+    return schemas.AddResponse(
+        ids=[document.id for document in documents], added=report.added, replaced=report.replaced
+    )
+
+
+@router.get("/documents/{id}")
+def get_document(id: str, index: TheIndex) -> schemas.DocumentOut:
+    return schemas.DocumentOut.of(index.get(id))
+
+
+@router.delete("/documents/{id}")
+def delete_document(id: str, index: Writable) -> schemas.DeleteResponse:
+    return schemas.DeleteResponse(deleted=index.delete([id]))
+
+
+@router.post("/jobs", status_code=202)
+def start_job(body: schemas.DocumentsRequest, index: Writable, jobs: TheJobs) -> schemas.JobOut:
+    """Index many documents in the background; follow it under /v1/jobs/{id}/events."""
+    documents = documents_of(body)
+
+    def work() -> dict[str, Any]:
+        report = index.add(documents)
+        return {"added": report.added, "replaced": report.replaced}
+
+    return jobs.start(f"index {len(documents):,} documents", work).state
+
+
+@router.get("/jobs")
+def list_jobs(jobs: TheJobs) -> list[schemas.JobOut]:
+    return jobs.all()
+
+
+@router.get("/jobs/{id}")
+def get_job(id: str, jobs: TheJobs) -> schemas.JobOut:
+    return jobs.get(id).state
+
+
+@router.get("/jobs/{id}/events", response_class=StreamingResponse)
+def follow_job(id: str, jobs: TheJobs) -> StreamingResponse:
+    """Server-sent events: the job's state whenever it changes, until it ends."""
+    job = jobs.get(id)
+
+    def events() -> Iterator[str]:
+        for state in job.follow():
+            yield f"data: {state.model_dump_json()}\n\n" if state else ": still here\n\n"
+
+    return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})
+
+
+@router.get("/index")
+def info(request: Request, index: TheIndex) -> dict[str, Any]:
+    """Model, engine, settings and counts of the index behind this server."""
+    state = request.app.state
+    return {**index.info(), "read_only": state.read_only, "examples": state.examples}

@@ -1,0 +1,71 @@
+"""The client against a real server on a loopback port."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import uvicorn
+from tests.standin import StandIn
+
+from numcolbert.api import NumColBERT
+from numcolbert.cli.serve import _listen
+from numcolbert.errors import ConflictError
+from numcolbert.server.app import create_app
+from numcolbert.server.client import Client, ServerError
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[Client]:
+    index = NumColBERT(StandIn()).index([{"id": "a", "text": "The disk holds 1 TB."}], tmp_path / "idx")
+    listener = _listen("127.0.0.1", 0)
+    server = uvicorn.Server(uvicorn.Config(create_app(index), log_config=None))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield Client(f"http://127.0.0.1:{listener.getsockname()[1]}")
+    server.should_exit = True
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_everything_the_client_can_do(client: Client) -> None:
+    (hit,) = client.search("disk over 500 GB")
+    assert (hit.id, hit.satisfies) == ("a", True)
+    assert client.explain("disk over 500 GB", "a")["score"] == pytest.approx(hit.score, abs=1e-3)
+    assert client.quantities("5 kg")["quantities"][0]["dimension"] == "mass"
+    assert client.add(["A tape of 18 TB.", {"id": "a", "text": "The disk holds 2 TB."}])["replaced"] == 1
+    assert client.get("a")["text"] == "The disk holds 2 TB."
+    job = client.start_job([f"Disk {i} holds {i} GB." for i in range(1, 9)])
+    assert list(client.follow(job["id"]))[-1]["state"] == "done"
+    assert client.job(job["id"])["state"] == "done"
+    assert client.info()["documents"] == 10
+    assert client.delete("a") == 1
+
+
+def test_errors_arrive_as_errors(client: Client) -> None:
+    with pytest.raises(ServerError, match="nobody") as caught:
+        client.get("nobody")
+    assert (caught.value.status, caught.value.server_code) == (404, "not_found")
+    with pytest.raises(ServerError, match="not an http address"):
+        Client("ftp://x")
+
+
+def test_nobody_answers() -> None:
+    listener = _listen("127.0.0.1", 0)
+    port = listener.getsockname()[1]
+    listener.close()
+    with pytest.raises(ServerError, match="No server answers"):
+        Client(f"http://127.0.0.1:{port}").info()
+
+
+def test_a_port_in_use_is_told() -> None:
+    listener = _listen("127.0.0.1", 0)
+    listener.listen()
+    with pytest.raises(ConflictError, match="listen"):
+        _listen("127.0.0.1", listener.getsockname()[1])
+    listener.close()
