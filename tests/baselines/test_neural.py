@@ -1,0 +1,298 @@
+"""SPLADE and DeepQuant on a toy backbone: they learn, save, and score as the formulas say."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("sentence_transformers")
+
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors  # noqa: E402
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast  # noqa: E402
+
+from numcolbert.baselines import fitting, splade  # noqa: E402
+from numcolbert.baselines.deepquant import (  # noqa: E402
+    DeepQuant,
+    DeepQuantRanker,
+    DeepQuantSettings,
+    Encoded,
+    build_deepquant,
+    load_deepquant,
+    train_deepquant,
+)
+from numcolbert.baselines.deepquant_text import Marked  # noqa: E402
+from numcolbert.baselines.ranker import Query  # noqa: E402
+from numcolbert.baselines.splade import (  # noqa: E402
+    Splade,
+    SpladeText,
+    build_splade,
+    flops,
+    load_splade,
+    sparse_vectors,
+    train_splade,
+)
+from numcolbert.data.triple import Passage, PassageQuantity, QueryCondition, Triple  # noqa: E402
+from numcolbert.errors import ModelError, UsageError  # noqa: E402
+from numcolbert.train.model_setup import ModelSettings  # noqa: E402
+from numcolbert.train.recipe import OptimiserSettings, Recipe, RunSettings  # noqa: E402
+from numcolbert.train.sources import DataSettings, write_triples  # noqa: E402
+from numcolbert.types import Document  # noqa: E402
+
+pytestmark = pytest.mark.train
+
+WORDS = [
+    "revenue", "profit", "weight", "height", "above", "below", "of", "dollars", "kilograms", "the", "company",
+    "reported", "was",
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def backbone(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A two-layer BERT with random weights and a vocabulary of words and digits."""
+    torch.manual_seed(0)
+    folder = tmp_path_factory.mktemp("backbone")
+    entries = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
+    entries += [str(d) for d in range(10)] + [f"##{d}" for d in range(10)] + list("$.,%")
+    vocabulary = {word: i for i, word in enumerate(entries)}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
+    )
+    PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]",
+        sep_token="[SEP]", mask_token="[MASK]", model_max_length=64,
+    ).save_pretrained(folder)  # fmt: skip
+    config = BertConfig(
+        vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=64, max_position_embeddings=64, initializer_range=0.3,
+    )  # fmt: skip
+    BertModel(config).save_pretrained(folder)
+    return str(folder)
+
+
+def triples(count: int) -> list[Triple]:
+    draw = random.Random(0)
+    made = []
+    for _ in range(count):
+        pair = draw.randrange(2)
+        word, unit = (("revenue", "dollars"), ("weight", "kilograms"))[pair]
+        threshold = draw.randrange(10, 90)
+        above = draw.random() < 0.5
+        right = draw.randrange(threshold + 1, 100) if above else draw.randrange(1, threshold)
+        wrong = draw.randrange(1, threshold) if above else draw.randrange(threshold + 1, 100)
+        query = f"{word} {'above' if above else 'below'} {threshold} {unit}"
+        condition = QueryCondition(
+            ">" if above else "<", pair, pair, pair, threshold, threshold, threshold, (0, len(query))
+        )
+
+        def passage(value: int, word: str = word, unit: str = unit, pair: int = pair) -> Passage:
+            text = f"the company reported {word} of {value} {unit}"
+            return Passage(text, [PassageQuantity(pair, pair, pair, value)])
+
+        made.append(Triple(query, [condition], passage(right), passage(wrong)))
+    return made
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, backbone: str) -> Recipe:
+    write_triples(tmp_path / "triples.jsonl", triples(400))
+    return Recipe(
+        model=ModelSettings(backbone=backbone),
+        data=DataSettings(triples=tmp_path / "triples.jsonl", workers=0),
+        optimiser=OptimiserSettings(batch=16, lr=2e-3, head_factor=2.0),
+        run=RunSettings(steps=40, device="cpu", log_every=1),
+    )
+
+
+CORPUS = [
+    Document("r50", "the company reported revenue of 50 dollars"),
+    Document("r20", "the company reported revenue of 20 dollars"),
+    Document("w50", "weight of 50 kilograms"),
+    Document("none", "the company"),
+]
+
+
+def losses_of(folder: Path, name: str) -> list[float]:
+    return [json.loads(line)[name] for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def test_rivals_leave_out_other_right_answers() -> None:
+    first, second = triples(2)
+    same = replace(first)
+    mask = fitting.rivals([first, same])
+    assert mask.shape == (2, 4)
+    # Both positives satisfy both queries: each competes only where it is the target.
+    assert mask.tolist() == [[True, False, True, True], [False, True, True, True]]
+    assert fitting.rivals([first, second]).diagonal().all()
+
+
+def test_retrieval_loss_by_hand() -> None:
+    scores = torch.tensor([[1.0, 3.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]])
+    rivals = torch.tensor([[True, False, True, True], [True, True, True, True]])
+    expected = (
+        -torch.log(torch.e ** torch.tensor(1.0) / (torch.e + 2))
+        - torch.log(torch.e ** torch.tensor(2.0) / (torch.e**2 + 3))
+    ) / 2
+    assert fitting.retrieval_loss(scores, rivals) == pytest.approx(float(expected), abs=1e-6)
+
+
+def test_flops_by_hand() -> None:
+    assert float(flops(torch.tensor([[1.0, 0.0], [3.0, 2.0]]))) == pytest.approx(2**2 + 1**2)
+
+
+def test_splade_scores_are_sentence_transformers(backbone: str) -> None:
+    model = build_splade(backbone)
+    torch.nn.init.zeros_(model[0].auto_model.cls.predictions.decoder.bias)
+    ranker = Splade(model)
+    ranker.index(CORPUS)
+    queries = [Query("a", "revenue above 20 dollars"), Query("b", "weight")]
+    run = ranker.search(queries, 3)
+    left = model.encode([q.text for q in queries], convert_to_sparse_tensor=False)
+    right = model.encode([d.text for d in CORPUS], convert_to_sparse_tensor=False)
+    expected = left @ right.T
+    for row, query in enumerate(queries):
+        reference = sorted(zip(expected[row].tolist(), (d.id for d in CORPUS), strict=True), reverse=True)[:3]
+        assert list(run[query.id]) == [name for _, name in reference]
+        assert list(run[query.id].values()) == pytest.approx([score for score, _ in reference], rel=1e-5)
+    assert ranker.active > 1
+
+
+def test_splade_head_is_tied_and_begins_with_the_texts_own_words(backbone: str) -> None:
+    model = build_splade(backbone)
+    inner = model[0].auto_model
+    assert inner.cls.predictions.decoder.weight is inner.get_input_embeddings().weight
+    assert float(inner.cls.predictions.decoder.bias.detach().mean()) == -5
+    text = SpladeText(model)
+    ids, mask = text.padded(["revenue of dollars", "weight"])
+    assert ids.shape == mask.shape and mask.tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
+    vectors = sparse_vectors(model.eval(), ids, mask)
+    assert vectors.shape == (2, inner.config.vocab_size) and (vectors >= 0).all()
+
+
+def test_splade_learns_and_saves(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(splade, "FIRST_BIAS", 0.0)  # the toy's embeddings are too short to overcome it
+    model, fitted = train_splade(recipe, tmp_path / "splade")
+    assert (fitted.steps, fitted.triples) == (40, 640)
+    retrieval = losses_of(tmp_path / "splade", "retrieval")
+    assert sum(retrieval[-5:]) < sum(retrieval[:5]) * 0.9
+    queries = [Query("q", "revenue of 20 dollars")]
+    runs = []
+    for either in (model, load_splade(tmp_path / "splade")):
+        ranker = Splade(either)
+        ranker.index(CORPUS)
+        runs.append(ranker.search(queries, 4))
+    assert runs[0]["q"] == pytest.approx(runs[1]["q"], rel=1e-4)
+
+
+def test_splade_needs_a_collection(backbone: str) -> None:
+    with pytest.raises(UsageError, match="no collection"):
+        Splade(build_splade(backbone)).search([Query("q", "a")], 1)
+
+
+def encoded(asked, given, units, mask, operator, alpha=0.5, words=None) -> Encoded:
+    count = len(mask)
+    words = torch.ones(count, 1, 2) if words is None else words
+    return Encoded(
+        words, torch.ones(words.shape[:2], dtype=torch.bool), torch.tensor(asked), torch.tensor(given),
+        torch.tensor(units), torch.tensor(mask), torch.tensor(operator), torch.full((count,), alpha),
+        torch.zeros(0), torch.zeros(0),
+    )  # fmt: skip
+
+
+def test_deepquant_numeric_score_by_hand(backbone: str) -> None:
+    model, _ = build_deepquant(backbone, DeepQuantSettings(alignment_scale=1.0))
+    # One query number; operators (=, >, <) with probabilities .2 .5 .3; vectors of one dimension.
+    query = encoded([[[[1.0], [0.5], [-1.0]]]], [[[[0.0]] * 3]], [[[1.0]]], [[True]], [[0.2, 0.5, 0.3]])
+    passages = encoded(
+        [[[[0.0]] * 3] * 2] * 2,
+        [[[[1.0], [1.0], [1.0]], [[0.0], [1.0], [0.0]]], [[[9.0]] * 3] * 2],
+        [[[1.0], [0.0]], [[1.0], [1.0]]],
+        [[True, True], [False, False]],
+        [[1 / 3] * 3] * 2,
+    )
+    first = 0.2 * 1 + 0.5 * 0.5 - 0.3
+    second = 0.5 * 0.5
+    weight = torch.tensor([1.0, 0.0]).softmax(0)
+    expected = float(weight[0] * first + weight[1] * second)
+    assert model.numeric(query, passages)[0].tolist() == pytest.approx([expected, -1.0])
+
+
+def test_deepquant_combines_by_alpha(backbone: str) -> None:
+    model, _ = build_deepquant(backbone)
+    words = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
+    query = encoded([[[[1.0]] * 3]], [[[[1.0]] * 3]], [[[1.0]]], [[True]], [[0.0, 1.0, 0.0]], 0.25, words)
+    passage = encoded(
+        [[[[1.0]] * 3]], [[[[0.6]] * 3]], [[[1.0]]], [[True]], [[0.0, 1.0, 0.0]], 0.9, words[:, :1]
+    )
+    # text: mean of (1, 0); numeric: 0.6
+    assert float(model.score(query, passage)) == pytest.approx(0.25 * 0.5 + 0.75 * 0.6, abs=1e-6)
+    query.number_mask[:] = False
+    assert float(model.score(query, passage)) == pytest.approx(0.5), "without a number only words count"
+
+
+def test_deepquant_reads_numbers(backbone: str) -> None:
+    _, text = build_deepquant(backbone)
+    marked = text.read(["revenue of $2.5 billion", "no number", "-3 kilograms and 40"])
+    assert marked.number_mask.tolist() == [[True, False], [False, False], [True, True]]
+    assert marked.value[0, 0] == 2.5e9 and marked.negative[2].tolist() == [True, False]
+    rows = torch.arange(3)[:, None]
+    assert (marked.is_number[rows, marked.position] == marked.number_mask).all()
+
+
+def test_the_number_embedding_tells_numbers_apart(backbone: str) -> None:
+    model, text = build_deepquant(backbone)
+    with torch.inference_mode():
+        vectors = model.encode(
+            text.read(["weight 50 kilograms", "weight 51 kilograms", "weight 50 kilograms"])
+        ).given
+    assert torch.equal(vectors[0], vectors[2]) and not torch.allclose(vectors[0], vectors[1])
+
+
+def test_order_loss_by_hand(backbone: str) -> None:
+    model, text = build_deepquant(backbone, DeepQuantSettings(order_scale=2.0))
+    asked, given = text.read(["weight 5"]), text.read(["weight 7"])
+    left = encoded([[[[1.0]] * 3]], [[[[1.0]] * 3]], [[[1.0]]], [[True]], [[1.0, 0.0, 0.0]])
+    loss = model.order_loss(asked, left, given, left)
+    sigmoid = torch.sigmoid(torch.tensor(2.0))
+    expected = (-2 * torch.log(1 - sigmoid) - torch.log(sigmoid)) / 3  # only ">" holds
+    assert float(loss) == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_deepquant_learns_saves_and_ranks(recipe: Recipe, tmp_path: Path) -> None:
+    model, text, fitted = train_deepquant(recipe, tmp_path / "deepquant")
+    assert fitted.steps == 40
+    retrieval = losses_of(tmp_path / "deepquant", "retrieval")
+    assert sum(retrieval[-5:]) < sum(retrieval[:5]) * 0.8
+    queries = [Query("q", "revenue above 40 dollars"), Query("words", "weight")]
+    ranker = DeepQuantRanker(model, text, batch=2)
+    ranker.index(CORPUS)
+    run = ranker.search(queries, 4)
+    assert set(run["q"]) == {d.id for d in CORPUS}
+    again = DeepQuantRanker(*load_deepquant(tmp_path / "deepquant"))
+    again.index(CORPUS)
+    assert again.search(queries, 4)["q"] == pytest.approx(run["q"], abs=1e-4)
+
+
+def test_a_folder_that_is_no_deepquant(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="is not a DeepQuant model"):
+        load_deepquant(tmp_path)
+
+
+def test_batches_survive_the_way_through_workers(backbone: str) -> None:
+    import pickle
+
+    model, text = build_deepquant(backbone)
+    made = triples(3)
+    batch = text(made)
+    again = pickle.loads(pickle.dumps(text))(made)
+    assert all(torch.equal(batch[name], again[name]) for name in batch)
+    queries = Marked.of(batch, "query_")
+    assert isinstance(model, DeepQuant) and len(queries.ids) == 3
