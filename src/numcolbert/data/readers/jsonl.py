@@ -1,0 +1,72 @@
+"""JSON lines: one document a line, or one document of many sentences a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from numcolbert.data.readers.faults import SKIP_HINT, Faults
+from numcolbert.types import Document
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Where a record keeps its text and its id."""
+
+    text: str = "text"
+    id: str = "id"
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The id field and, for the usual layouts, the names it has elsewhere."""
+        return (self.id, "_id", "doc_id", "doc") if self.id == "id" else (self.id,)
+
+
+def documents(
+    lines: Iterable[tuple[int, str]], fields: Fields, faults: Faults
+) -> Iterator[tuple[int, bool, Document]]:
+    """Yield (line number, whether the id stands in the file, document)."""
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (json.JSONDecodeError, RecursionError) as error:
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
+            faults.at(number, f"is not valid JSON ({reason})", hint=SKIP_HINT, cause=error)
+            continue
+        if not isinstance(record, dict):
+            faults.at(number, "is not a JSON object", hint='write one {"id": ..., "text": ...} a line')
+        elif isinstance(record.get("sentences"), list) and fields.text not in record:
+            yield from _sentences(number, record, fields)
+        else:
+            yield from _document(number, record, fields, faults)
+
+
+def _document(
+    number: int, record: dict[str, Any], fields: Fields, faults: Faults
+) -> Iterator[tuple[int, bool, Document]]:
+    text = record.get(fields.text)
+    if not isinstance(text, str):
+        problem = "has no field" if text is None else "has no text in its field"
+        faults.at(
+            number,
+            f"{problem} '{fields.text}'; it has {', '.join(map(repr, record)) or 'none'}",
+            hint="name the field that holds the text with --text-field",
+        )
+        return
+    key = next((k for k in fields.ids if k in record), None)
+    rest = {k: v for k, v in record.items() if k not in (fields.text, key)}
+    yield number, key is not None, Document(str(record[key]) if key else str(number), text, rest)
+
+
+def _sentences(number: int, record: dict[str, Any], fields: Fields) -> Iterator[tuple[int, bool, Document]]:
+    key = next((k for k in fields.ids if k in record), None)
+    name = str(record[key]) if key else str(number)
+    rest = {k: v for k, v in record.items() if k not in ("sentences", key)}
+    for position, sentence in enumerate(record["sentences"]):
+        if isinstance(sentence, str):
+            metadata = {**rest, "doc": name, "position": position}
+            yield number, key is not None, Document(f"{name}#{position}", sentence, metadata)

@@ -1,0 +1,83 @@
+"""CSV and TSV with a header, and the header-less `id<TAB>text` of MS MARCO."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from numcolbert.data.readers.faults import SKIP_HINT, Faults
+from numcolbert.data.readers.jsonl import Fields
+from numcolbert.data.readers.lines import LONGEST_LINE
+from numcolbert.errors import InputError
+from numcolbert.types import Document
+
+
+def documents(
+    lines: Iterable[tuple[int, str]], fields: Fields, faults: Faults, *, tabs: bool
+) -> Iterator[tuple[int, bool, Document]]:
+    rows = _rows(lines, faults, tabs=tabs)
+    first = next(rows, None)
+    if first is None:
+        return
+    start, header = first
+    if fields.text not in header:
+        if not (tabs and len(header) == 2):
+            raise _no_column(faults.path, start, fields.text, header)
+        header, rows = [fields.ids[0], fields.text], _again(first, rows)
+    text_at = header.index(fields.text)
+    id_at = next((header.index(name) for name in fields.ids if name in header), None)
+    for number, row in rows:
+        if len(row) != len(header):
+            faults.at(number, f"has {len(row)} columns where the header has {len(header)}", hint=SKIP_HINT)
+            continue
+        rest = {n: v for i, (n, v) in enumerate(zip(header, row, strict=True)) if i not in (text_at, id_at)}
+        yield (
+            number,
+            id_at is not None,
+            Document(str(number) if id_at is None else row[id_at], row[text_at], rest),
+        )
+
+
+def _again(
+    first: tuple[int, list[str]], rest: Iterator[tuple[int, list[str]]]
+) -> Iterator[tuple[int, list[str]]]:
+    yield first
+    yield from rest
+
+
+def _no_column(path: Path, line: int, column: str, header: list[str]) -> InputError:
+    return InputError(
+        f"The header of '{path}' (line {line}) has no column '{column}'; "
+        f"it has {', '.join(map(repr, header))}.",
+        hint="name the column that holds the text with --text-field",
+    )
+
+
+def _rows(lines: Iterable[tuple[int, str]], faults: Faults, *, tabs: bool) -> Iterator[tuple[int, list[str]]]:
+    """(number of the row's last line, cells); a quoted CSV cell may span lines."""
+    if tabs:  # TSV has no quoting: a lone " in a sentence must not swallow the lines after it
+        for number, line in lines:
+            if line.strip():
+                yield number, line.rstrip("\r\n").split("\t")
+        return
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    current = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal current
+        for number, line in lines:
+            current = number
+            yield line
+
+    reader = csv.reader(texts(), strict=True)
+    while True:
+        try:
+            row = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            faults.at(current, f"is not valid CSV ({error})", hint=SKIP_HINT, cause=error)
+            continue
+        if row:
+            yield current, row
