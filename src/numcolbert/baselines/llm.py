@@ -1,0 +1,222 @@
+"""A language model as judge: any OpenAI-compatible endpoint grades each passage from 1 to 5.
+
+Answers are kept on disk, so an interrupted run costs nothing twice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import random
+import re
+import sqlite3
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numcolbert.baselines.rerank import Pair
+from numcolbert.errors import InputError, NumColBERTError, UsageError
+from numcolbert.files import storage_errors
+from numcolbert.progress import Progress
+
+log = logging.getLogger(__name__)
+
+PROMPT = """You judge search results. Some queries ask for a quantity that is equal to, greater than or less \
+than a value; a passage is relevant only if it is about what the query asks for and its quantity satisfies \
+the condition, converting units where needed.
+
+Query: {query}
+Passage: {passage}
+
+Answer with one digit from 1 (not relevant) to 5 (perfectly relevant) and nothing else."""
+
+_RETRIED = {408, 409, 429, 500, 502, 503, 504}
+_CHARACTERS_A_TOKEN = 4
+_LOWEST = 1.0
+
+
+class EndpointError(NumColBERTError):
+    """The language model's endpoint refused or could not be reached."""
+
+    code = "endpoint"
+
+
+@dataclass(frozen=True)
+class LLMSettings:
+    endpoint: str = "https://api.openai.com/v1"
+    model: str = "gpt-4o-mini"
+    api_key: str = ""
+    concurrency: int = 8
+    retries: int = 6
+    backoff_s: float = 1.0
+    timeout_s: float = 60.0
+    dollars_per_million_input: float = 0.15
+    dollars_per_million_output: float = 0.60
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a run would cost."""
+
+    calls: int
+    cached: int
+    input_tokens: int
+    output_tokens: int
+    dollars: float
+
+
+class LLMJudge:
+    """A `Scorer` that asks an endpoint."""
+
+    def __init__(
+        self, settings: LLMSettings, cache: Path, *, sleep: Callable[[float], object] = time.sleep
+    ) -> None:
+        if settings.concurrency < 1:
+            raise UsageError(f"The concurrency is {settings.concurrency}.", hint="give 1 or more")
+        if not settings.endpoint.startswith(("http://", "https://")):
+            raise UsageError(
+                f"'{settings.endpoint}' is not an endpoint.", hint="it begins with http:// or https://"
+            )
+        self.settings = settings
+        self.unreadable = 0
+        """Answers without a grade; they count as the lowest."""
+        self._sleep = sleep
+        self._lock = threading.Lock()
+        with storage_errors(cache):
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            self._database = sqlite3.connect(cache, timeout=60, check_same_thread=False)
+            self._database.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, answer TEXT)")
+
+    def estimate(self, pairs: Sequence[Pair]) -> Estimate:
+        """Count without asking (about four characters a token)."""
+        distinct = list(dict.fromkeys(pairs))
+        open_pairs = [pair for pair in distinct if self._remembered(pair) is None]
+        tokens = sum(len(self._prompt(pair)) // _CHARACTERS_A_TOKEN + 8 for pair in open_pairs)
+        dollars = (
+            tokens * self.settings.dollars_per_million_input
+            + len(open_pairs) * self.settings.dollars_per_million_output
+        ) / 1e6
+        return Estimate(len(open_pairs), len(distinct) - len(open_pairs), tokens, len(open_pairs), dollars)
+
+    def score(self, pairs: Sequence[Pair]) -> list[float]:
+        distinct = list(dict.fromkeys(pairs))
+        answers: dict[Pair, str] = {}
+        fresh = []
+        for pair in distinct:
+            known = self._remembered(pair)
+            if known is None:
+                fresh.append(pair)
+            else:
+                answers[pair] = known
+        with (
+            Progress(self.settings.model, len(fresh), "pairs") as progress,
+            ThreadPoolExecutor(self.settings.concurrency) as pool,
+        ):
+            futures: dict[Future[str], Pair] = {pool.submit(self._ask, pair): pair for pair in fresh}
+            for future in futures:
+                future.add_done_callback(lambda _: progress.advance())
+            done, waiting = wait(futures, return_when=FIRST_EXCEPTION)
+            for future in waiting:  # after a failure the rest is not asked
+                future.cancel()
+            for future in done:
+                answers[futures[future]] = future.result()
+        self.unreadable = 0
+        grades = {pair: self._grade(answer) for pair, answer in answers.items()}
+        if self.unreadable:
+            log.warning("%d answers held no grade and count as 1", self.unreadable)
+        return [grades[pair] for pair in pairs]
+
+    def close(self) -> None:
+        self._database.close()
+
+    def _grade(self, answer: str) -> float:
+        found = re.search(r"(?<![\d.])[1-5](?![\d.]\d|\d)", answer)
+        if found is None:
+            self.unreadable += 1
+            return _LOWEST
+        return float(found.group())
+
+    def _ask(self, pair: Pair) -> str:
+        body = {
+            "model": self.settings.model,
+            "messages": [{"role": "user", "content": self._prompt(pair)}],
+            "temperature": 0,
+            "max_tokens": 4,
+        }
+        reply = self._post("/chat/completions", body)
+        try:
+            answer = str(reply["choices"][0]["message"]["content"])
+        except (KeyError, IndexError, TypeError) as error:
+            raise InputError(
+                f"'{self.settings.endpoint}' answered without choices: {json.dumps(reply)[:200]}.",
+                hint="is the endpoint OpenAI-compatible?",
+            ) from error
+        with self._lock:
+            self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (self._key(pair), answer))
+            self._database.commit()
+        return answer
+
+    def _post(self, path: str, body: dict[str, Any]) -> Any:
+        request = urllib.request.Request(
+            self.settings.endpoint.rstrip("/") + path,
+            data=json.dumps(body).encode(),
+            headers={"Content-Type": "application/json", "Authorization": f"Bearer {self.settings.api_key}"},
+        )
+        for attempt in range(self.settings.retries + 1):
+            try:
+                with urllib.request.urlopen(request, timeout=self.settings.timeout_s) as response:
+                    return json.loads(response.read())
+            except urllib.error.HTTPError as error:
+                text = error.read().decode(errors="replace")[:200]
+                if error.code not in _RETRIED or attempt == self.settings.retries:
+                    raise _refusal(self.settings.endpoint, error.code, text) from error
+                pause = self._pause(attempt, error.headers.get("Retry-After"))
+            except (urllib.error.URLError, TimeoutError, ConnectionError, json.JSONDecodeError) as error:
+                if attempt == self.settings.retries:
+                    raise EndpointError(
+                        f"'{self.settings.endpoint}' cannot be reached: {error}.",
+                        hint="check the address and the network; answers so far are kept",
+                    ) from error
+                pause = self._pause(attempt, None)
+            self._sleep(pause)
+        raise AssertionError("the loop returns or raises")
+
+    def _pause(self, attempt: int, asked: str | None) -> float:
+        """Twice as long each time, with some chance, unless the server says how long."""
+        if asked is not None and asked.strip().isdigit():
+            return float(asked)
+        return self.settings.backoff_s * 2.0**attempt * (0.75 + random.random() / 2)
+
+    def _prompt(self, pair: Pair) -> str:
+        return PROMPT.format(query=pair[0], passage=pair[1])
+
+    def _key(self, pair: Pair) -> bytes:
+        return hashlib.blake2b(
+            json.dumps([self.settings.model, self._prompt(pair)]).encode(), digest_size=16
+        ).digest()
+
+    def _remembered(self, pair: Pair) -> str | None:
+        with self._lock:
+            row = self._database.execute(
+                "SELECT answer FROM answers WHERE key = ?", (self._key(pair),)
+            ).fetchone()
+        return None if row is None else str(row[0])
+
+
+def _refusal(endpoint: str, code: int, text: str) -> EndpointError:
+    hints = {
+        401: "set the API key",
+        403: "the key has no access to this model",
+        404: "check endpoint and model",
+    }
+    return EndpointError(
+        f"'{endpoint}' answered {code}: {text}",
+        hint=hints.get(code, "answers so far are kept; run it again later"),
+    )

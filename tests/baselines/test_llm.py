@@ -1,0 +1,161 @@
+"""The judge against a local server that speaks the protocol."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from numcolbert.baselines.llm import EndpointError, LLMJudge, LLMSettings
+from numcolbert.errors import InputError, UsageError
+
+
+class Server:
+    """Grades a passage by the digit in it; `failures` are answered first."""
+
+    def __init__(self) -> None:
+        self.failures: list[tuple[int, dict[str, str]]] = []
+        self.requests: list[dict] = []
+        self.headers: list[dict[str, str]] = []
+        self.reply: str | None = None
+        self.running = self.most_running = 0
+        self.lock = threading.Lock()
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                with outer.lock:
+                    outer.running += 1
+                    outer.most_running = max(outer.most_running, outer.running)
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with outer.lock:
+                    outer.requests.append({"path": self.path, **body})
+                    outer.headers.append(dict(self.headers))
+                    failure = outer.failures.pop(0) if outer.failures else None
+                if failure:
+                    self.answer(failure[0], {"error": "busy"}, failure[1])
+                else:
+                    passage = body["messages"][0]["content"].split("Passage: ")[1]
+                    text = next(c for c in passage if c.isdigit())
+                    content = outer.reply if outer.reply is not None else text
+                    self.answer(200, {"choices": [{"message": {"content": content}}]}, {})
+                with outer.lock:
+                    outer.running -= 1
+
+            def answer(self, status: int, value: object, headers: dict[str, str]) -> None:
+                data = json.dumps(value).encode()
+                self.send_response(status)
+                for name, text in headers.items():
+                    self.send_header(name, text)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            def log_message(self, *arguments: object) -> None:
+                pass
+
+        self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.http.server_address[1]}/v1"
+        threading.Thread(target=self.http.serve_forever, daemon=True).start()
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    yield running
+    running.http.shutdown()
+    running.http.server_close()
+
+
+def judge(server: Server, folder: Path, **changes) -> LLMJudge:
+    settings = LLMSettings(endpoint=server.url, model="toy", api_key="secret", backoff_s=0.0, **changes)
+    return LLMJudge(settings, folder / "answers.sqlite")
+
+
+PAIRS = [("heavy things", f"weighs {grade} kilograms") for grade in (4, 1, 5, 4)]
+
+
+def test_grades_and_protocol(server: Server, tmp_path: Path) -> None:
+    assert judge(server, tmp_path).score(PAIRS) == [4, 1, 5, 4]
+    assert len(server.requests) == 3, "the same pair is asked once"
+    first = server.requests[0]
+    assert first["path"] == "/v1/chat/completions" and first["model"] == "toy" and first["temperature"] == 0
+    assert "Query: heavy things" in first["messages"][0]["content"]
+    assert server.headers[0]["Authorization"] == "Bearer secret"
+
+
+def test_answers_are_kept(server: Server, tmp_path: Path) -> None:
+    judge(server, tmp_path).score(PAIRS)
+    server.requests.clear()
+    assert judge(server, tmp_path).score(PAIRS) == [4, 1, 5, 4]
+    assert server.requests == []
+
+
+def test_the_estimate_asks_nothing(server: Server, tmp_path: Path) -> None:
+    one = judge(server, tmp_path, dollars_per_million_input=1.0, dollars_per_million_output=2.0)
+    estimate = one.estimate(PAIRS)
+    assert (estimate.calls, estimate.cached, estimate.output_tokens) == (3, 0, 3)
+    assert estimate.dollars == pytest.approx((estimate.input_tokens + 2 * 3) / 1e6)
+    assert server.requests == []
+    one.score(PAIRS[:1])
+    assert (one.estimate(PAIRS).calls, one.estimate(PAIRS).cached) == (2, 1)
+
+
+def test_it_tries_again_and_obeys_retry_after(server: Server, tmp_path: Path) -> None:
+    server.failures = [(429, {"Retry-After": "7"}), (503, {})]
+    pauses: list[float] = []
+    settings = LLMSettings(endpoint=server.url, model="toy", backoff_s=2.0)
+    one = LLMJudge(settings, tmp_path / "a.sqlite", sleep=pauses.append)
+    assert one.score(PAIRS[:1]) == [4]
+    assert pauses[0] == 7 and 3 <= pauses[1] <= 5, "second pause: 2 s, doubled once, give or take a quarter"
+
+
+def test_it_gives_up_and_says_so(server: Server, tmp_path: Path) -> None:
+    server.failures = [(500, {})] * 3
+    with pytest.raises(EndpointError, match="answered 500"):
+        judge(server, tmp_path, retries=2).score(PAIRS[:1])
+    server.failures = [(401, {})]
+    with pytest.raises(EndpointError, match="answered 401") as caught:
+        judge(server, tmp_path).score(PAIRS[:1])
+    assert caught.value.hint == "set the API key"
+
+
+def test_an_endpoint_that_is_not_there(tmp_path: Path) -> None:
+    settings = LLMSettings(endpoint="http://127.0.0.1:9", retries=1, backoff_s=0)
+    with pytest.raises(EndpointError, match="cannot be reached"):
+        LLMJudge(settings, tmp_path / "a.sqlite").score(PAIRS[:1])
+
+
+@pytest.mark.parametrize(
+    ("reply", "grade", "unreadable"),
+    [("5", 5, 0), ("Relevance: 3.", 3, 0), ("4/5", 4, 0), ("I cannot say", 1, 1), ("10", 1, 1), ("", 1, 1)],
+)
+def test_answers_are_read(server: Server, tmp_path: Path, reply: str, grade: int, unreadable: int) -> None:
+    server.reply = reply
+    one = judge(server, tmp_path)
+    assert one.score(PAIRS[:1]) == [grade]
+    assert one.unreadable == unreadable
+
+
+def test_many_at_once(server: Server, tmp_path: Path) -> None:
+    pairs = [("q", f"{i % 5 + 1} and {'x' * i}") for i in range(60)]
+    assert judge(server, tmp_path, concurrency=6).score(pairs) == [i % 5 + 1 for i in range(60)]
+    assert 1 < server.most_running <= 6
+
+
+def test_wrong_use(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="not an endpoint"):
+        LLMJudge(LLMSettings(endpoint="ftp://x"), tmp_path / "a")
+    with pytest.raises(UsageError, match="concurrency is 0"):
+        LLMJudge(LLMSettings(concurrency=0), tmp_path / "a")
+
+
+def test_an_endpoint_of_another_kind(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = judge(server, tmp_path)
+    monkeypatch.setattr(one, "_post", lambda path, body: {"answer": 42})
+    with pytest.raises(InputError, match="answered without choices"):
+        one.score(PAIRS[:1])
