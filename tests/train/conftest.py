@@ -134,3 +134,8 @@ def triples_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def benchmark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_benchmark(tmp_path_factory.mktemp("benchmarks") / "tiny", make_triples(40, seed=9))
+
+
+@pytest.fixture(scope="session")
+def triples() -> list[Triple]:
+    return make_triples(9)

@@ -71,7 +71,7 @@ def to_device(
             moved = pinned.to(device, non_blocking=True)
             tensors = _views(block, moved)
             layout = _layout(host["starts"], tensors["starts"], buckets, longest, device)
-            ready = torch.cuda.Event()
+            ready = torch.cuda.Event()  # type: ignore[no-untyped-call]
             ready.record(stream)
     else:
         tensors = _views(block, raw.to(device))
@@ -128,7 +128,7 @@ class BatchStream:
         self._thread: threading.Thread | None = None
         self._copies: Any = None
         if device.type == "cuda":
-            self._copies = torch.cuda.Stream(device)
+            self._copies = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
             self._thread = threading.Thread(target=self._run, daemon=True, name="batches")
             self._thread.start()
 

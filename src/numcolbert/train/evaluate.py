@@ -25,18 +25,19 @@ from torch import Tensor
 from numcolbert.errors import NumColBERTError
 from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.progress import TerminalListener, listening
-from numcolbert.train.benchmarks import Benchmark, read_benchmark, read_corpus, with_suites, write_run
+from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus, with_suites, write_run
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.model_setup import choose_device, skipped_document_ids, text_settings
 from numcolbert.train.packed import PackedEncoder
-from numcolbert.train.packing import TextReader
 from numcolbert.train.ranking import (
     EncodedQueries,
+    Group,
     best_documents,
     encode_documents,
     encode_queries,
     score_all,
 )
+from numcolbert.train.text_reader import TextReader
 
 log = logging.getLogger(__name__)
 
@@ -79,7 +80,8 @@ class Ranker:
 def evaluate(ranker: Ranker, benchmarks: Iterable[Benchmark], out: Path | None = None) -> list[Result]:
     """Benchmarks that share a corpus follow each other: it is encoded once for all of them."""
     results: list[Result] = []
-    corpus, groups = None, []
+    corpus: Corpus | None = None
+    groups: list[Group] = []
     was_training = ranker.encoder.training
     ranker.encoder.eval()
     try:

@@ -17,7 +17,7 @@ from numcolbert.model.checkpoint import (
     build_colbert,
     load_checkpoint,
 )
-from numcolbert.train.packing import TextSettings
+from numcolbert.train.text_reader import TextSettings
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder

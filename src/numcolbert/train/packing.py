@@ -5,32 +5,18 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from tokenizers import Encoding, Tokenizer
 
 from numcolbert.data.triple import OPERATORS, Passage, QueryCondition, Triple
+from numcolbert.train.text_reader import TextReader, TextSettings, Tokens
 
 Arrays = dict[str, NDArray[Any]]
 
 _OPERATOR = {name: position for position, name in enumerate(OPERATORS)}
-_KEPT_TEXTS = 400_000
-
-
-@dataclass(frozen=True)
-class TextSettings:
-    """How the model reads text; travels to the workers."""
-
-    tokenizer: str
-    """The whole tokenizer as JSON."""
-    query_prompt: str
-    document_prompt: str
-    query_length: int
-    document_length: int
-    special_ids: tuple[int, ...]
-    """Tokens that are no words: padding, [CLS], [SEP], [MASK], the markers."""
 
 
 @dataclass(frozen=True)
@@ -39,47 +25,6 @@ class PackSettings:
     """The stream is filled up to a multiple of this, so that the compiler sees few shapes."""
     quantities: int = 16
     """Quantities kept of one passage."""
-
-
-class TextReader:
-    """Texts to token ids, as the model's own tokenizer does it."""
-
-    def __init__(self, settings: TextSettings) -> None:
-        self.settings = settings
-        self._query = self._tokenizer(settings.query_length)
-        self._document = self._tokenizer(settings.document_length)
-        self._known: dict[str, NDArray[np.int32]] = {}
-
-    def _tokenizer(self, length: int) -> Tokenizer:
-        tokenizer = Tokenizer.from_str(self.settings.tokenizer)
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(length)
-        return tokenizer
-
-    def queries(self, texts: Sequence[str]) -> list[Encoding]:
-        """Offsets count from the beginning of the prompt: see `mention`."""
-        prompt = self.settings.query_prompt
-        encodings: list[Encoding] = self._query.encode_batch([prompt + text for text in texts])
-        return encodings
-
-    def documents(self, texts: Sequence[str]) -> list[NDArray[np.int32]]:
-        """Sentences come back again and again in training, so their tokens are kept."""
-        known, prompt = self._known, self.settings.document_prompt
-        fresh = list(dict.fromkeys(text for text in texts if text not in known))
-        if fresh:
-            if len(known) + len(fresh) > _KEPT_TEXTS:
-                known.clear()
-                fresh = list(dict.fromkeys(texts))
-            encodings = self._document.encode_batch_fast([prompt + text for text in fresh])
-            for text, encoding in zip(fresh, encodings, strict=True):
-                known[text] = np.array(encoding.ids, np.int32)
-        return [known[text] for text in texts]
-
-    def mention(self, encoding: Encoding, span: tuple[int, int]) -> list[int]:
-        """Positions of the tokens that touch the characters `span` of the query."""
-        shift = len(self.settings.query_prompt)
-        start, end = span[0] + shift, span[1] + shift
-        return [i for i, (a, b) in enumerate(encoding.offsets) if a < end and b > start and a < b]
 
 
 class BatchMaker:
@@ -96,7 +41,7 @@ class BatchMaker:
         queries = self.reader.queries([t.query for t in triples])
         passages = [t.positive for t in triples] + [t.negative for t in triples]
         documents = self.reader.documents([p.text for p in passages])
-        query_ids = [np.array(encoding.ids, np.int32) for encoding in queries]
+        query_ids = [tokens.ids for tokens in queries]
         arrays = pack([*query_ids, *documents], self.settings.token_multiple, self._longest())
         arrays["sizes"] = np.array(
             [
@@ -116,23 +61,23 @@ class BatchMaker:
     def _longest(self) -> int:
         return max(self.reader.settings.query_length, self.reader.settings.document_length)
 
-    def _words(self, queries: Sequence[NDArray[np.int32]], width: int) -> Arrays:
+    def _words(self, queries: Sequence[list[int]], width: int) -> Arrays:
         padded = np.full((len(queries), width), -1, np.int32)
         for row, ids in zip(padded, queries, strict=True):
             row[: len(ids)] = ids
         special = np.isin(padded, [-1, *self.reader.settings.special_ids])
         return {"word_mask": ~special}
 
-    def _conditions(self, triples: Sequence[Triple], queries: Sequence[Encoding], width: int) -> Arrays:
+    def _conditions(self, triples: Sequence[Triple], queries: Sequence[Tokens], width: int) -> Arrays:
         rows: list[tuple[int, QueryCondition]] = []
         marks: list[NDArray[np.bool_]] = []
-        for number, (triple, encoding) in enumerate(zip(triples, queries, strict=True)):
+        for number, (triple, tokens) in enumerate(zip(triples, queries, strict=True)):
             for condition in triple.conditions:
-                tokens = self.reader.mention(encoding, condition.span)
-                if not tokens:
+                marked = self.reader.mention(tokens, condition.span)
+                if not marked:
                     continue  # cut off by the length limit: nothing left to learn from
                 mark = np.zeros(width, np.bool_)
-                mark[tokens] = True
+                mark[marked] = True
                 rows.append((number, condition))
                 marks.append(mark)
         whole = np.array(
@@ -161,7 +106,7 @@ class BatchMaker:
         return arrays
 
 
-def pack(sequences: Sequence[NDArray[np.int32]], multiple: int, longest: int) -> Arrays:
+def pack(sequences: Sequence[Sequence[int]], multiple: int, longest: int) -> Arrays:
     """Sequences end to end, filled up with sequences of token 0 to a multiple of `multiple` tokens.
 
     The filling is cut like real sequences (kernels leave tokens outside every sequence undefined); the
@@ -173,10 +118,11 @@ def pack(sequences: Sequence[NDArray[np.int32]], multiple: int, longest: int) ->
     filling = np.minimum(np.maximum(left - longest * np.arange(-(-multiple // longest)), 0), longest)
     lengths = np.concatenate([lengths, filling])
     starts = np.concatenate([[0], np.cumsum(lengths)])
-    ids = np.concatenate([*sequences, np.zeros(left, np.int32)])
+    ids = np.zeros(total + left, np.int32)
+    ids[:total] = np.fromiter(chain.from_iterable(sequences), np.int32, total)
     positions = np.arange(len(ids)) - np.repeat(starts[:-1], lengths)
     return {
-        "ids": ids.astype(np.int32),
+        "ids": ids,
         "positions": positions.astype(np.int32),
         "starts": starts.astype(np.int32),
     }

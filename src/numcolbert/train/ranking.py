@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from torch import Tensor
 from numcolbert.progress import Progress
 from numcolbert.train.attention import make_layout
 from numcolbert.train.packed import PackedEncoder, PackedTokens
-from numcolbert.train.packing import TextReader
+from numcolbert.train.text_reader import TextReader
 
 TOKENS_AT_ONCE = 32_768
 MATRIX_ELEMENTS = 1 << 28
@@ -42,12 +43,16 @@ class EncodedQueries:
     """Per query, the characters of each token in the query's text."""
 
 
+def _flat(sequences: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    return np.fromiter(chain.from_iterable(sequences), np.int32)
+
+
 def _encode_stream(
-    encoder: PackedEncoder, sequences: Sequence[NDArray[np.int32]], device: torch.device
+    encoder: PackedEncoder, sequences: Sequence[Sequence[int]], device: torch.device
 ) -> tuple[Tensor, Tensor]:
     lengths = np.array([len(s) for s in sequences], np.int64)
     layout = make_layout(lengths, buckets=encoder.needs_buckets, device=device)
-    ids = torch.from_numpy(np.concatenate(sequences)).to(device)
+    ids = torch.from_numpy(_flat(sequences)).to(device)
     places = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     positions = torch.from_numpy(places.astype(np.int32)).to(device)
     hidden = encoder.hidden(PackedTokens(ids, positions, layout))
@@ -64,7 +69,7 @@ def encode_documents(
     store: torch.dtype = torch.float16,
 ) -> list[Group]:
     """All documents, shortest first, in groups of one padded length each."""
-    sequences: list[NDArray[np.int32]] = []
+    sequences: list[list[int]] = []
     with Progress("tokenise", len(texts), "documents") as progress:
         for start in range(0, len(texts), 4096):
             part = texts[start : start + 4096]
@@ -89,14 +94,14 @@ def _parts(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[NDArray
 
 
 def _padded(
-    vectors: Tensor, sequences: Sequence[NDArray[np.int32]], skipped_ids: Tensor | None
+    vectors: Tensor, sequences: Sequence[Sequence[int]], skipped_ids: Tensor | None
 ) -> Tensor:  # [documents, longest, dim]
     lengths = torch.tensor([len(s) for s in sequences], device=vectors.device)
     starts = (lengths.cumsum(0) - lengths)[:, None]
     place = torch.arange(int(lengths.max()), device=vectors.device)[None, :]
     rows = torch.where(place < lengths[:, None], starts + place, starts)
     if skipped_ids is not None:
-        ids = torch.from_numpy(np.concatenate(sequences)).to(vectors.device)
+        ids = torch.from_numpy(_flat(sequences)).to(vectors.device)
         skipped = torch.isin(ids, skipped_ids)[rows]
         rows = torch.where(skipped, starts, rows)  # the first token, [CLS], is never skipped
     return vectors[rows]
@@ -110,10 +115,9 @@ def encode_queries(
     device: torch.device,
 ) -> EncodedQueries:
     """Query vectors with what the gate says of each, by the detector (never by gold spans)."""
-    encodings = reader.queries(texts)
-    sequences = [np.array(e.ids, np.int32) for e in encodings]
-    shift = len(reader.settings.query_prompt)
-    flat = np.concatenate(sequences)
+    read = reader.queries(texts)
+    sequences = [tokens.ids for tokens in read]
+    flat = _flat(sequences)
     words = ~np.isin(flat, np.array(reader.settings.special_ids))
     lengths = torch.tensor([len(s) for s in sequences], device=device)
     query = torch.repeat_interleave(torch.arange(len(texts), device=device), lengths)
@@ -137,7 +141,7 @@ def encode_queries(
         gates,
         probabilities,
         words,
-        [[(a - shift, b - shift) for a, b in e.offsets] for e in encodings],
+        [tokens.offsets for tokens in read],
     )
 
 

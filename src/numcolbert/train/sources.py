@@ -44,7 +44,8 @@ def open_source(settings: DataSettings, seed: int, worker: int, start: int = 0) 
     """
     if settings.triples is not None:
         return FileSource(settings.triples, seed, worker, start)
-    return _open_stream(settings, seed, worker, start)
+    stream: Source = _open_stream(settings, seed, worker, start)
+    return stream
 
 
 def unit_count(settings: DataSettings) -> int:

@@ -31,13 +31,13 @@ from numcolbert.train.journal import Journal
 from numcolbert.train.losses import NumColBERTLoss
 from numcolbert.train.model_setup import build_model, choose_device, skipped_document_ids, text_settings
 from numcolbert.train.packed import PackedEncoder
-from numcolbert.train.packing import TextReader
 from numcolbert.train.processes import Processes
 from numcolbert.train.recipe import OptimiserSettings, Recipe
 from numcolbert.train.schedule import Budget, lr_factor
 from numcolbert.train.sources import unit_count
 from numcolbert.train.state import Position, has_state, load_state, save_state
 from numcolbert.train.step import TrainingStep
+from numcolbert.train.text_reader import TextReader
 from numcolbert.train.workers import FeedSettings
 
 log = logging.getLogger(__name__)

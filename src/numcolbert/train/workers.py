@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from numcolbert.errors import NumColBERTError
-from numcolbert.train.packing import BatchMaker, PackSettings, TextSettings
+from numcolbert.train.packing import BatchMaker, PackSettings
 from numcolbert.train.sources import DataSettings, open_source
+from numcolbert.train.text_reader import TextSettings
 from numcolbert.train.transport import Block, to_block
 
 START_SECONDS = 600.0

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import ir_measures
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from numcolbert.errors import InputError, NotFoundError
+from numcolbert.model.checkpoint import (
+    ColBERTSettings,
+    GateSettings,
+    add_gate,
+    build_colbert,
+    save_checkpoint,
+)
+from numcolbert.train.benchmarks import read_benchmark, read_qrels
+from numcolbert.train.evaluate import Ranker, collect, detector_measures, evaluate, main
+from numcolbert.train.measures import MEASURES, mean_measures
+from numcolbert.train.ranking import encode_documents, encode_queries, score_all
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.dictionaries(
+        st.sampled_from(["a", "b", "c"]),
+        st.tuples(
+            st.permutations([f"d{i}" for i in range(15)]),
+            st.dictionaries(
+                st.sampled_from([f"d{i}" for i in range(20)]), st.integers(0, 2), min_size=1, max_size=12
+            ),
+        ),
+        min_size=1,
+    )
+)
+def test_measures_equal_ir_measures(cases: dict[str, tuple[list[str], dict[str, int]]]) -> None:
+    qrels = {query: judged for query, (_, judged) in cases.items()}
+    run = {q: {d: float(-i) for i, d in enumerate(ranked)} for q, (ranked, _) in cases.items()}
+    wanted = [ir_measures.parse_measure(name) for name in MEASURES]
+    expected = ir_measures.calc_aggregate(wanted, qrels, run)
+    ours = mean_measures({q: ranked for q, (ranked, _) in cases.items()}, qrels)
+    for measure in wanted:
+        assert ours[str(measure)] == pytest.approx(expected[measure], abs=1e-5)
+
+
+@pytest.fixture(scope="module")
+def model(backbone: Path) -> Any:
+    made = add_gate(
+        build_colbert(backbone, ColBERTSettings(dim=16, query_length=24, document_length=32)),
+        GateSettings(hidden_dim=8),
+    )
+    torch.manual_seed(2)
+    for network in (made[-1].detector, made[-1].gate):
+        torch.nn.init.normal_(network[-1].weight, std=2.0)
+    return made.eval()
+
+
+def test_scores_equal_the_models_own_similarity(model: Any) -> None:
+    ranker = Ranker.of(model)
+    texts = ["the dose was 25 mg", "a report", "the revenue was 4 dollars in the report of the income"]
+    queries = ["revenue above 4 dollars", "dose below 9 mg in the report"]
+    groups = encode_documents(ranker.encoder, ranker.reader, texts, ranker.device, store=torch.float32)
+    encoded = encode_queries(ranker.encoder, ranker.gate, ranker.reader, queries, ranker.device)
+    assert (encoded.gates != 1).any()
+    gated, ungated = score_all(encoded, [encoded.gates, torch.ones_like(encoded.gates)], groups)
+    expected = model.similarity(model.encode_query(queries), model.encode_document(texts))
+    torch.testing.assert_close(gated, expected, atol=1e-4, rtol=1e-4)
+    plain = model.similarity(model.encode(queries, prompt_name="query"), model.encode_document(texts))
+    torch.testing.assert_close(ungated, plain, atol=1e-4, rtol=1e-4)
+
+
+def test_evaluation_from_the_command_line(
+    model: Any, benchmark_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    save_checkpoint(model, tmp_path / "model", half=False)
+    assert main([str(tmp_path / "model"), str(benchmark_folder), "-o", str(tmp_path / "out")]) == 0
+    table = capsys.readouterr().out
+    assert "nDCG@10" in table
+    assert "ungated" in table
+    (result,) = json.loads((tmp_path / "out/results.json").read_text())
+    run = (tmp_path / "out/tiny.gated.trec").read_text().splitlines()
+    assert len(run) == result["queries"] * min(100, result["documents"])
+    measured = ir_measures.calc_aggregate(
+        [ir_measures.parse_measure(m) for m in MEASURES],
+        ir_measures.read_trec_qrels(str(benchmark_folder / "qrels.trec")),
+        ir_measures.read_trec_run(str(tmp_path / "out/tiny.gated.trec")),
+    )
+    for measure, value in measured.items():
+        assert result["scores"]["gated"][str(measure)] == pytest.approx(value, abs=1e-4)
+    assert main([str(tmp_path / "none"), str(benchmark_folder), "-o", str(tmp_path / "out")]) == 1
+
+
+def test_suites_share_the_corpus_of_their_benchmark(
+    model: Any, benchmark_folder: Path, tmp_path: Path
+) -> None:
+    import shutil
+
+    whole = tmp_path / "bench"
+    shutil.copytree(benchmark_folder, whole)
+    suite = whole / "suites" / "one"
+    suite.mkdir(parents=True)
+    for name in ("queries.jsonl", "qrels.trec"):
+        shutil.copy(whole / name, suite / name)
+    benchmarks = collect([whole], suites=True)
+    assert [b.name for b in benchmarks] == ["bench", "bench/one"]
+    first, second = evaluate(Ranker.of(model), benchmarks, tmp_path / "out")
+    assert first.scores == second.scores
+    assert (tmp_path / "out/bench-one.gated.trec").is_file()
+
+
+def test_the_detector_is_measured_on_tokens(model: Any, benchmark_folder: Path) -> None:
+    benchmark = read_benchmark(benchmark_folder)
+    ranker = Ranker.of(model)
+    queries = encode_queries(ranker.encoder, ranker.gate, ranker.reader, benchmark.query_texts, ranker.device)
+    marks = []
+    for query, text, offsets in zip(benchmark.query_ids, benchmark.query_texts, queries.offsets, strict=True):
+        a, b = benchmark.attributes[query]["span"]
+        marks += [bool(text[s:e].strip()) and s < b and e > a for s, e in offsets]
+    perfect = torch.tensor(marks, dtype=torch.float32)
+    object.__setattr__(queries, "probabilities", perfect)
+    measures = detector_measures(queries, benchmark)
+    assert measures["f1"] == measures["precision"] == measures["recall"] == 1.0
+    benchmark.attributes = {
+        q: {"span": [0, 3], "distractors": [a["span"]]} for q, a in benchmark.attributes.items()
+    }
+    object.__setattr__(queries, "gates", 1 + perfect)
+    assert detector_measures(queries, benchmark)["distractors_amplified"] == 1.0
+
+
+def test_bad_benchmark_files_name_the_line(tmp_path: Path) -> None:
+    (tmp_path / "qrels.trec").write_text("q1 0 d1 1\nq1 0 d1\n")
+    with pytest.raises(InputError, match="Line 2"):
+        read_qrels(tmp_path / "qrels.trec")
+    with pytest.raises(NotFoundError, match="queries"):
+        read_benchmark(tmp_path)
+    (tmp_path / "queries.jsonl").write_text('{"text": "no id"}\n')
+    with pytest.raises(InputError, match="Line 1"):
+        read_benchmark(tmp_path)
+
+
+def test_empty_rankings_count_zero() -> None:
+    assert mean_measures({}, {"q": {"d": 1}}) == dict.fromkeys(MEASURES, 0.0)
+    assert np.isfinite(list(mean_measures({"q": []}, {}).values())).all()

@@ -1,0 +1,144 @@
+"""The packed encoder and the plain one compute the same vectors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import Tensor
+
+from numcolbert.data.triple import Triple
+from numcolbert.errors import ModelError
+from numcolbert.model.checkpoint import (
+    ColBERTSettings,
+    GateSettings,
+    add_gate,
+    build_colbert,
+    find_gate,
+)
+from numcolbert.train.attention import MULTIPLE, bucket_arrays, choose_attention, make_layout
+from numcolbert.train.batches import Batch, to_device
+from numcolbert.train.losses import LossSettings, NumColBERTLoss
+from numcolbert.train.model_setup import text_settings
+from numcolbert.train.packed import PackedEncoder, compiled_or_plain, finish_layer
+from numcolbert.train.packing import BatchMaker, PackSettings
+from numcolbert.train.step import TrainingStep
+from numcolbert.train.transport import to_block
+
+
+def numcolbert(backbone: Path, **gate: Any) -> Any:
+    colbert = build_colbert(backbone, ColBERTSettings(dim=16, query_length=24, document_length=32))
+    model = add_gate(colbert, GateSettings(hidden_dim=8, **gate))
+    torch.manual_seed(5)
+    for network in (model[-1].detector, model[-1].gate):
+        torch.nn.init.normal_(network[-1].weight, std=2.0)
+    return model.eval()
+
+
+def batch_of(model: Any, triples: list[Triple]) -> Batch:
+    maker = BatchMaker(text_settings(model), PackSettings(token_multiple=128))
+    return to_device(to_block(maker.make(triples)), torch.device("cpu"), buckets=True, longest=32)
+
+
+@pytest.mark.parametrize("kind", ["backbone", "mpnet"])
+@pytest.mark.parametrize("reads", ["vector", "hidden"])
+def test_packed_vectors_equal_those_of_the_plain_model(
+    kind: str, reads: str, triples: list[Triple], request: pytest.FixtureRequest
+) -> None:
+    model = numcolbert(request.getfixturevalue(kind), reads=reads, gate_on="detected")
+    step = TrainingStep(PackedEncoder(model), find_gate(model), NumColBERTLoss(LossSettings(), 16, 4))
+    encoded, _, gates = step.encode(batch_of(model, triples))
+    assert gates is not None
+    assert (gates != 1).any()
+    queries = model.encode_query([t.query for t in triples])
+    texts = [t.positive.text for t in triples] + [t.negative.text for t in triples]
+    documents = model.encode_document(texts)
+    _assert_rows_equal(encoded.queries, encoded.query_mask, queries)
+    _assert_rows_equal(encoded.documents, encoded.document_mask, documents)
+
+
+def _assert_rows_equal(padded: Tensor, mask: Tensor, expected: list[Tensor]) -> None:
+    for vectors, kept, right in zip(padded, mask, expected, strict=True):
+        torch.testing.assert_close(vectors[kept], right, atol=1e-5, rtol=1e-5)
+
+
+def test_gradients_equal_those_of_the_plain_model(backbone: Path, triples: list[Triple]) -> None:
+    model = numcolbert(backbone)
+    encoder = PackedEncoder(model)
+    batch = batch_of(model, triples)
+    starts = batch.tokens.layout.starts
+    real = encoder(batch.tokens)[: int(starts[3 * len(triples)])]
+    weights = torch.randn(real.shape, generator=torch.Generator().manual_seed(3))
+    (real * weights).sum().backward()  # type: ignore[no-untyped-call]
+    word = model[0].auto_model.embeddings.word_embeddings.weight
+    packed = word.grad.clone()
+    model.zero_grad()
+
+    texts = [t.positive.text for t in triples] + [t.negative.text for t in triples]
+    features = [model.preprocess([t.query for t in triples], prompt=model.prompts["query"], task="query")]
+    features.append(model.preprocess(texts, prompt=model.prompts["document"], task="document"))
+    total, place = torch.zeros(()), 0
+    for part, count in zip(features, (len(triples), len(texts)), strict=True):
+        out = model(part, task="document")  # ungated, as the encoder's vectors are
+        for row in range(count):
+            vectors = out["token_embeddings"][row][out["attention_mask"][row].bool()]
+            total = total + (vectors * weights[place : place + len(vectors)]).sum()
+            place += len(vectors)
+    assert place == len(weights)
+    total.backward()  # type: ignore[no-untyped-call]
+    torch.testing.assert_close(packed, word.grad, atol=1e-4, rtol=1e-4)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(0, 70), min_size=1, max_size=30).filter(any))
+def test_buckets_hold_every_token_once(lengths: list[int]) -> None:
+    sizes = np.array(lengths)
+    buckets, inverse = bucket_arrays(sizes)
+    flat = np.concatenate([index.reshape(-1) for index, _ in buckets])
+    real = np.concatenate([mask.reshape(-1) for _, mask in buckets])
+    assert sorted(flat[real]) == list(range(int(sizes.sum())))
+    assert (flat[inverse] == np.arange(int(sizes.sum()))).all()
+    assert real[inverse].all()
+    assert all(index.shape[1] % MULTIPLE == 0 for index, _ in buckets)
+
+
+def test_bucketed_attention_equals_attention_one_by_one() -> None:
+    lengths = np.array([3, 0, 17, 40, 16])
+    torch.manual_seed(0)
+    q, k, v = torch.randn(3, int(lengths.sum()), 2, 8)
+    attention = choose_attention(
+        "bucketed", device=torch.device("cpu"), dtype=torch.float32, heads=2, head_dim=8, biased=False
+    )
+    out = attention(q, k, v, make_layout(lengths, buckets=True), None)
+    start = 0
+    for length in lengths:
+        part = slice(start, start + length)
+        weights = torch.softmax(torch.einsum("ihd,jhd->hij", q[part], k[part]) / 8**0.5, dim=-1)
+        torch.testing.assert_close(out[part], torch.einsum("hij,jhd->ihd", weights, v[part]))
+        start += length
+
+
+def test_a_compiler_that_fails_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("no compiler here")
+
+    monkeypatch.setattr(torch, "compile", broken)
+    parameters = tuple(torch.randn(shape) for shape in [(8, 8), 8, 8, 8, (16, 8), 16, (8, 16), 8, 8, 8])
+    made = compiled_or_plain(finish_layer, torch.device("cpu"), parameters, 1e-6, torch.float32)
+    assert made is finish_layer
+
+
+def test_other_backbones_and_query_expansion_are_refused(backbone: Path) -> None:
+    model = numcolbert(backbone)
+    model[0].query_expansion = {"strategy": "fixed", "attend": True, "length": 24, "token": "[MASK]"}
+    with pytest.raises(ModelError, match="query_expansion"):
+        PackedEncoder(model)
+    model[0].query_expansion = None
+    model[0].auto_model.config.model_type = "gpt2"
+    with pytest.raises(ModelError, match="not 'gpt2'"):
+        PackedEncoder(model)

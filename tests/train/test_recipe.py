@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from numcolbert.errors import NotFoundError, UsageError
+from numcolbert.train.recipe import built_in_recipes, load_recipe
+
+
+@pytest.mark.parametrize("name", built_in_recipes())
+def test_every_built_in_recipe_loads(name: str) -> None:
+    assert load_recipe(name).name == name
+
+
+def test_recipes_differ_in_what_they_name_and_nothing_else() -> None:
+    default, plain = load_recipe("default").as_dict(), load_recipe("colbert-ft").as_dict()
+    assert plain["model"] == {**default["model"], "gated": False}
+    without = {"contrastive": 0.0, "detection": 0.0, "properties": 0.0}
+    assert plain["loss"] == {**default["loss"], **without}
+    assert (plain["optimiser"], plain["data"], plain["run"]) == (
+        default["optimiser"],
+        default["data"],
+        default["run"],
+    )
+
+
+def test_changes_are_read_as_toml_or_as_words() -> None:
+    recipe = load_recipe(
+        "default",
+        [
+            "model.backbone=models/minilm",
+            "optimiser.lr=1e-4",
+            'data.pools=["a", "b"]',
+            "data.mix={a = 0.5, general = 0.5}",
+            "model.gate.threshold=0.4",
+            "data.stream.negatives.twin=0.9",
+        ],
+    )
+    assert recipe.model.backbone == "models/minilm"
+    assert recipe.optimiser.lr == 1e-4
+    assert recipe.data.pools == (Path("a"), Path("b"))
+    assert recipe.data.mix == {"a": 0.5, "general": 0.5}
+    assert recipe.model.gate.threshold == 0.4
+    assert recipe.data.stream.negatives.twin == 0.9
+
+
+def test_a_recipe_extends_the_one_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text('extends = "default"\n[optimiser]\nlr = 1e-3\n')
+    (tmp_path / "other.toml").write_text('extends = "mine"\n[run]\nseed = 7\n')
+    recipe = load_recipe(str(tmp_path / "other.toml"))
+    assert (recipe.name, recipe.optimiser.lr, recipe.run.seed) == ("other", 1e-3, 7)
+    assert recipe.output == Path("runs/other")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("optimiser.batchsize=3", "did you mean 'batch'"),
+        ("optimizer.lr=3", "did you mean 'optimiser'"),
+        ("loss.positives=both", "choose one of 'unit', 'numeric', 'joint', 'separate'"),
+        ("model.gate.treshold=0.5", "did you mean 'threshold'"),
+        ("optimiser.lr=0", "must be positive"),
+        ("optimiser.warmup=3", "lies between 0 and 1"),
+        ("run.steps=0", "set run.steps or run.time_budget_s"),
+        ("steps", "e.g. --set run.steps=100"),
+        ("run.steps.more=1", "name it as section.key"),
+    ],
+)
+def test_a_wrong_recipe_names_the_fix(change: str, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        load_recipe("default", [change])
+    assert words in str(caught.value)
+
+
+def test_a_missing_recipe_lists_those_there_are() -> None:
+    with pytest.raises(NotFoundError, match="tiny-cpu"):
+        load_recipe("defalt")
+
+
+def test_a_circle_of_recipes_is_an_error(tmp_path: Path) -> None:
+    for name, other in (("a", "b"), ("b", "a")):
+        (tmp_path / f"{name}.toml").write_text(f'extends = "{other}"\n')
+    with pytest.raises(UsageError, match="extends itself"):
+        load_recipe(str(tmp_path / "a.toml"))

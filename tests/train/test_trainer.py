@@ -1,0 +1,188 @@
+"""Whole runs on a tiny random BERT."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from sentence_transformers import MultiVectorEncoder
+
+from numcolbert.errors import InputError, NotFoundError, NumColBERTError
+from numcolbert.train.__main__ import main
+from numcolbert.train.journal import read_log
+from numcolbert.train.recipe import Recipe, load_recipe
+from numcolbert.train.trainer import Trainer, train
+
+
+@pytest.fixture
+def recipe(tmp_path: Path, backbone: Path, triples_file: Path) -> Any:
+    def make(*changes: str, name: str = "tiny-cpu", output: str = "run") -> Recipe:
+        own = [
+            f"model.backbone={backbone}",
+            "model.encoder.dim=16",
+            f"data.triples={triples_file}",
+            "data.workers=0",
+            "data.token_multiple=64",
+            "optimiser.lr=1e-3",
+            f"run.output={tmp_path / output}",
+            'run.device="cpu"',
+            "run.log_every=1",
+            "run.steps=12",
+            "optimiser.batch=16",
+        ]
+        return load_recipe(name, [*own, *changes])
+
+    return make
+
+
+def losses(folder: Path, part: str = "loss") -> list[float]:
+    return [line[part] for line in read_log(folder / "log.jsonl") if line["event"] == "train"]
+
+
+def test_training_learns_and_leaves_a_model_that_opens_anywhere(
+    recipe: Any, benchmark_folder: Path, tmp_path: Path
+) -> None:
+    chosen = recipe(
+        "run.steps=150",
+        "run.log_every=5",
+        "run.eval_every=75",
+        f'run.evaluate_during=["{benchmark_folder}"]',
+        f'run.evaluate_at_end=["{benchmark_folder}"]',
+        "data.workers=1",
+    )
+    outcome = train(chosen)
+    values = losses(tmp_path / "run", "retrieval")
+    assert np.mean(values[-5:]) < 0.6 * np.mean(values[:3])
+    assert losses(tmp_path / "run", "detection")[-1] < 0.1
+
+    evaluations = [x for x in read_log(tmp_path / "run" / "log.jsonl") if x["event"] == "evaluation"]
+    assert [x["step"] for x in evaluations] == [75, 150]
+    (result,) = outcome.results
+    assert result.scores["gated"]["nDCG@10"] > 0.35
+    assert result.detector["f1"] > 0.95
+    assert {"equal", "greater", "less"} == set(result.subsets)
+    assert json.loads((tmp_path / "run/results.json").read_text())[0]["name"] == "tiny"
+    assert (tmp_path / "run/runs/tiny.gated.trec").read_text().split()[:2] == ["q0", "Q0"]
+
+    model = MultiVectorEncoder(str(tmp_path / "run/model"), trust_remote_code=True, device="cpu")
+    query = model.encode_query(["revenue above 42 dollars"])
+    good, bad = model.encode_document(
+        ["the revenue was 55 dollars in the report", "the dose was 20 kg in the report"]
+    )
+    scores = model.similarity(query, [good, bad])[0]
+    assert scores[0] > scores[1]
+
+
+def test_a_resumed_run_follows_the_curve_of_an_uninterrupted_one(recipe: Any, tmp_path: Path) -> None:
+    train(recipe(output="whole"))
+    Trainer.run(_stopping_after(recipe("run.checkpoint_every=5", output="parts"), 7))
+    assert len(losses(tmp_path / "parts")) == 7
+    train(recipe("run.checkpoint_every=5", "run.resume=true", output="parts"))
+    assert losses(tmp_path / "parts") == pytest.approx(losses(tmp_path / "whole"), abs=1e-5)
+
+
+def _stopping_after(recipe: Recipe, steps: int) -> Trainer:
+    from numcolbert.train.schedule import Budget
+
+    trainer = Trainer(recipe, Budget(recipe.run.steps))
+    plain = trainer._should_stop
+
+    def stop() -> bool:
+        trainer._stop_asked = trainer.position.step >= steps
+        return plain()
+
+    trainer._should_stop = stop  # type: ignore[method-assign]
+    return trainer
+
+
+def test_the_same_seed_gives_the_same_curve(recipe: Any, tmp_path: Path) -> None:
+    for output in ("a", "b"):
+        train(recipe("run.steps=4", "model.dropout=0.1", output=output))
+    assert losses(tmp_path / "a") == losses(tmp_path / "b")
+
+
+def test_a_time_budget_ends_the_run(recipe: Any) -> None:
+    start = time.monotonic()
+    outcome = train(recipe("run.steps=0", "run.time_budget_s=3"))
+    assert outcome.step > 1
+    assert time.monotonic() - start < 10
+
+
+def test_sigterm_saves_a_checkpoint_and_the_model(recipe: Any, tmp_path: Path) -> None:
+    threading.Timer(2.0, os.kill, (os.getpid(), signal.SIGTERM)).start()
+    outcome = train(recipe("run.steps=1000000", "run.log_every=1000"))
+    assert outcome.interrupted
+    notes = json.loads((tmp_path / "run/state/state.json").read_text())
+    assert notes["position"]["step"] == outcome.step
+    assert (tmp_path / "run/model/modules.json").is_file()
+
+
+@pytest.mark.parametrize(
+    "name", ["colbert-ft", "no-gate", "no-cont", "no-prop", "no-det", "hidden-gate", "positives-separate"]
+)
+def test_every_variant_takes_a_step(recipe: Any, name: str, tmp_path: Path) -> None:
+    small = ("run.steps=2", "model.encoder.query_length=32", "model.encoder.document_length=64")
+    outcome = train(recipe(*small, "run.precision=fp32", name=name))
+    assert outcome.step == 2
+    parts = read_log(tmp_path / "run/log.jsonl")[0]
+    assert ("contrastive" in parts) == (name not in ("colbert-ft", "no-cont"))
+    assert ("detection" in parts) == (name not in ("colbert-ft", "no-gate", "no-det"))
+    assert ("mantissa" in parts) == (name not in ("colbert-ft", "no-prop"))
+
+
+def test_mpnet_trains_too(recipe: Any, mpnet: Path) -> None:
+    assert train(recipe("run.steps=2", f"model.backbone={mpnet}", "run.save_fp16=true")).step == 2
+
+
+def test_triples_without_conditions_train_the_retrieval_loss(recipe: Any, tmp_path: Path) -> None:
+    lines = [
+        {"query": f"report of {i}", "positive": {"text": f"a report {i}"}, "negative": {"text": "a dose"}}
+        for i in range(20)
+    ]
+    path = tmp_path / "general.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert train(recipe("run.steps=2", f"data.triples={path}")).step == 2
+
+
+def test_wrong_paths_fail_before_anything_is_trained(recipe: Any, tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="nowhere"):
+        train(recipe('run.evaluate_at_end=["nowhere"]'))
+    with pytest.raises(NumColBERTError, match="nowhere"):
+        train(recipe('model.backbone="./nowhere"'))
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_checkpoint_of_another_model_is_refused(recipe: Any) -> None:
+    train(recipe("run.steps=2", "run.checkpoint_every=1"))
+    with pytest.raises(InputError, match="does not fit"):
+        train(recipe("run.resume=true", "model.encoder.dim=8"))
+
+
+def test_the_module_runs_from_the_command_line(
+    backbone: Path, triples_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["tiny-cpu", "--set", f"model.backbone={backbone}", "--set", f"data.triples={triples_file}"]
+    arguments += ["--set", "run.steps=2", "--set", f"run.output={tmp_path / 'out'}"]
+    assert main([*arguments, "--set", "run.compile=off"]) == 0
+    assert "2 steps, 32 triples" in capsys.readouterr().out
+    assert main([*arguments, "--set", "run.stepz=2"]) == 2
+    assert "did you mean 'steps'" in capsys.readouterr().err
+
+
+def test_a_loss_that_is_no_number_stops_the_run(recipe: Any) -> None:
+    from numcolbert.train.schedule import Budget
+
+    chosen = recipe()
+    trainer = Trainer(chosen, Budget(chosen.run.steps))
+    with torch.no_grad():
+        trainer.parameters[0].fill_(float("nan"))
+    with pytest.raises(NumColBERTError, match="not a number at step 1"):
+        trainer.run()
