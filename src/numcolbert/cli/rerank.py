@@ -25,7 +25,7 @@ def rerank(
         str,
         typer.Argument(
             metavar="[CANDIDATES]",
-            help="Passages: jsonl, csv, tsv, parquet, txt, a TREC run (.run, .trec), or - for standard input.",
+            help="Passages: jsonl, csv, tsv, parquet, txt, a TREC run (.run, .trec), or - for stdin.",
         ),
     ] = "-",
     docs: Annotated[

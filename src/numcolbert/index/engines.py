@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from numcolbert.config import settings_from
 from numcolbert.errors import DamagedIndexError, UsageError
 from numcolbert.index.base import Engine
-from numcolbert.index.plaid_settings import PlaidSettings, automatic_centroids
+
+if TYPE_CHECKING:
+    from numcolbert.index.plaid_settings import PlaidSettings
 
 ENGINES = {
     "flat": ("numcolbert.index.flat", "FlatEngine"),
@@ -51,6 +53,8 @@ def check_settings(name: str, settings: Mapping[str, Any]) -> None:
 
 
 def _plaid_settings(settings: Mapping[str, Any]) -> PlaidSettings:
+    from numcolbert.index.plaid_settings import PlaidSettings
+
     return settings_from(PlaidSettings, settings, "the settings of the engine 'plaid'")
 
 
@@ -65,6 +69,8 @@ def create_engine(
     name: str, folder: Path, dim: int, settings: Mapping[str, Any], spool: Engine | None = None
 ) -> Engine:
     """An empty engine; one that learns from vectors learns from those in `spool`, which it will hold."""
+    from numcolbert.index.plaid_settings import automatic_centroids
+
     kind = engine_class(name)
     if name == "flat":
         return cast(Engine, kind.create(folder, dim))
