@@ -1,0 +1,42 @@
+"""`numcolbert data benchmark`: a pool becomes a test set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from numcolbert.cli.data import app
+from numcolbert.cli.output import JsonOption, print_json, print_table
+
+
+@app.command("benchmark")
+def benchmark(
+    pool: Annotated[Path, typer.Argument(help="A pool made by 'numcolbert data mine'.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="The test set's folder.")],
+    name: Annotated[str, typer.Option(help="What to call it.")] = "openfinquant",
+    queries: Annotated[int, typer.Option(help="Test queries, a multiple of three.")] = 420,
+    development: Annotated[int, typer.Option(help="Development queries, a multiple of three.")] = 102,
+    suite: Annotated[int, typer.Option(help="Queries in each of the five suites.")] = 60,
+    seed: Annotated[int, typer.Option(help="For every choice.")] = 13,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing test set.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Draw judged queries with numerical conditions from a pool."""
+    from numcolbert.data.benchmark import BenchmarkSettings, build
+    from numcolbert.data.benchmark_files import write
+    from numcolbert.data.pool import Pool
+    from numcolbert.errors import ConflictError
+
+    if output.exists() and not overwrite:
+        raise ConflictError(f"'{output}' already exists.", hint="pass --overwrite or choose another folder")
+    settings = BenchmarkSettings(name=name, queries=queries, development=development, suite=suite, seed=seed)
+    mined = Pool.load(pool)
+    counts = write(mined, build(mined, settings), output, overwrite=overwrite)
+    if json:
+        print_json(counts)
+    else:
+        rows = [(key, value) for key, value in counts.items() if key != "suites"]
+        rows += [(f"suite {key}", value) for key, value in counts["suites"].items()]
+        print_table(["", "count"], rows)

