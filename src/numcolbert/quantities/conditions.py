@@ -64,7 +64,8 @@ _BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
     )),
 ]  # fmt: skip
 _FILLER = (
-    r"(?:\s+(?:a|an|the|about|around|approximately|roughly|nearly|almost|just|some|only|exactly|of|total of))*"
+    r"(?:\s+(?:a|an|the|about|around|approximately|roughly|nearly|almost|just|some|only|exactly|of|total of)"
+    r")*"
     r"\s*"
 )
 _PATTERNS = [
@@ -74,12 +75,13 @@ _PATTERNS = [
 _RANGE = re.compile(r"\b(?:between|from|ranging from|(?:in )?(?:the|a) range (?:of|from))\s+$", re.IGNORECASE)
 _UP_TAIL = rf"more|greater|higher|larger|above|over|up|upwards?|beyond|{_ADJECTIVES_UP}"
 _DOWN_TAIL = rf"less|fewer|lower|smaller|below|under|{_ADJECTIVES_DOWN}"
-_AFTER: list[tuple[Operator, re.Pattern[str]]] = [
-    (">=", re.compile(rf"\s*(?:,?\s*(?:or|and)\s+(?:{_UP_TAIL})\b|\s(?:minimum|at least|min\b))", re.I)),
-    (
-        "<=",
-        re.compile(rf"\s*(?:,?\s*(?:or|and)\s+(?:{_DOWN_TAIL})\b|\s(?:maximum|at most|max\b|tops\b))", re.I),
-    ),
+_TAILS: tuple[tuple[Operator, str, str], ...] = (
+    (">=", _UP_TAIL, "minimum|min"),
+    ("<=", _DOWN_TAIL, "maximum|max|tops"),
+)
+_AFTER = [  # a number behind them opens the next condition: "over 5 kg and under 7 m"
+    (operator, re.compile(rf"\s*,?\s*(?:(?:or|and)\s+(?:{tail})|{label})\b(?!\s+\S*\d)", re.IGNORECASE))
+    for operator, tail, label in _TAILS
 ]
 
 

@@ -9,6 +9,11 @@ from numcolbert.quantities.words import IRREGULAR_PLURALS, MODIFIERS, NOT_COUNTE
 
 _NOT_PLURAL = ("ss", "us", "is", "as")
 _WORD = re.compile(r"[ \u00a0\u2009-]([A-Za-z][A-Za-z'’-]*)")
+_ADJECTIVE = re.compile(
+    r"-|^(?:new|single|additional|extra|other|different|major|big|small|large|good|great|particular|clear|more|old|"
+    r"young|key|main|full|final|last|next|specific|serious|severe|major|minor)$"
+)
+_MEN = re.compile(r"(?<!wo)(?<!speci)(?<!regi)(?<!abdo)(?<!o)men$")
 MAX_WORDS = 4
 
 
@@ -17,6 +22,8 @@ def singular(word: str) -> str:
     """The lemma of a lower-case noun, by rule: 'countries' -> 'country'."""
     if word in IRREGULAR_PLURALS:
         return IRREGULAR_PLURALS[word]
+    if _MEN.search(word):
+        return word[:-2] + "an"
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
@@ -27,8 +34,10 @@ def singular(word: str) -> str:
 
 
 def is_plural(word: str) -> bool:
-    return word in IRREGULAR_PLURALS or (
-        len(word) > 3 and word.endswith("s") and not word.endswith(_NOT_PLURAL)
+    return (
+        word in IRREGULAR_PLURALS
+        or bool(_MEN.search(word))
+        or (len(word) > 3 and word.endswith("s") and not word.endswith(_NOT_PLURAL))
     )
 
 
@@ -56,10 +65,13 @@ def counted_noun(text: str, start: int, one: bool) -> tuple[str, int, int] | Non
             begin = match.start(1)
         end = match.start(1) + len(word)
         if tied:  # "six-cylinder engines" has six cylinders
-            return singular(lower.split("-", 1)[0]), begin, begin + len(lower.split("-", 1)[0])
+            first = lower.split("-", 1)[0]
+            if len(first) < 3 or first in NOT_COUNTED:
+                return None
+            return singular(first), begin, begin + len(first)
         head = lower.rsplit("-", 1)[-1]
         possessive = lower != word.lower()
-        if one and not possessive:
+        if one and not possessive and not _ADJECTIVE.search(lower):
             return singular(head), begin, end
         if not possessive and (is_plural(head) or (begin == match.start(1) and head in MODIFIERS)):
             return singular(head), begin, end

@@ -13,7 +13,8 @@ MONTH = (
 # What begins with a digit and holds no quantity.
 _BLOCKED = re.compile(
     rf"""
-    \d{{1,2}}[/.-]\d{{1,2}}[/.-](?:19|20)?\d\d\b | (?:19|20)\d\d[-/]\d{{1,2}}[-/]\d{{1,2}}\b  # 1/2/2020
+    \d{{1,2}}(?P<separator>[/.-])\d{{1,2}}(?P=separator)(?:19|20)?\d\d\b
+  | (?:19|20)\d\d[-/]\d{{1,2}}[-/]\d{{1,2}}\b  # 1/2/2020
   | \d{{1,2}}(?:st|nd|rd|th)?(?:\s?[-–/]\s?\d{{1,2}})?(?:\s+of)?[\s-]{MONTH}\b\.?
     (?:,?[\s-](?:19|20)?\d\d\b)?  # 29 March 2019
   | (?:19|20)\d\d\s?(?:-|–|—|/|to|and)\s?(?:(?:19|20)\d\d|\d\d)\b
@@ -25,6 +26,7 @@ _BLOCKED = re.compile(
   | (?:\d{{1,3}}[-.\s])?\(?\d{{3}}\)?[-.\s]\d{{3}}[-.]\d{{4}}\b | 1-8\d\d-[\w-]+  # telephone
   | \d+(?:\.\d+){{2,}}\b  # 3.2.1
   | \d+(?:st|nd|rd|th)\b  # ordinals
+  | 10\.\d{{4,}}/\S+  # a DOI
   | 24/7\b | 9/11\b | (?-i:(?:[2-6]G|[23]D|[48]K|[1-4]Q(?:\d\d)?|[12]H(?:\d\d)?)\b) | 401\s?\(?k\)?
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -52,7 +54,7 @@ def blocked_until(text: str, start: int) -> int | None:
         match = _DATE.match(text, start)
         return match.end() if match else None
     if previous in ("/", ".", "=", "_", "-", "@", ":") and _ADDRESS.search(text, max(0, start - 80), start):
-        return start + 1
+        return re.compile(r"\S+").match(text, start).end()  # type: ignore[union-attr]
     if previous == "-" and text[max(0, start - 7) : start - 1].rstrip().lower().endswith("covid"):
         return start + 2
     return None
@@ -79,6 +81,8 @@ COMPARISON_BEFORE = re.compile(
 _YEARS = re.compile(r"(?:1[5-9]|2[01])\d\d(?:\s?(?:and|to|or|[-–])\s?(?:1[5-9]|2[01])\d\d)?")
 _NAME_BEFORE = re.compile(r"(?:(?<![.?!:;]\s)(?<!^)\b[A-Z][A-Za-z&.'’]*|\b[A-Z][a-z]+,)\s$")
 _NAME_AFTER = re.compile(r"\s[A-Z][a-z]|\s[A-Z]+\b")
+_CITED = re.compile(r"\(\d{1,3}(?:\s?[-–,;]\s?\d{1,3})*\)")
+_TIMES_AFTER = re.compile(r"\s?[x×*]\s?\d")
 _LETTERS_AFTER = re.compile(r"[A-Za-z_]|-[a-z]")
 
 
@@ -93,7 +97,7 @@ def is_year_before_noun(text: str, start: int, surface: str) -> bool:
         return False
     if "1980" <= surface[:4] <= "2030":
         return not _COUNTING_BEFORE.search(text, max(0, start - 16), start)
-    return start == 0 or bool(_YEAR_BEFORE.search(text, max(0, start - 16), start))
+    return bool(_YEAR_BEFORE.search(text, max(0, start - 16), start))
 
 
 def is_labelled(text: str, start: int) -> bool:
@@ -104,10 +108,14 @@ def is_labelled(text: str, start: int) -> bool:
 
 def is_name(text: str, start: int, end: int, surface: str) -> bool:
     """A bare number inside a name: "Boeing 737", "49 Ranch Road", "Armstrong, 25,"."""
-    if _LETTERS_AFTER.match(text, end):
+    if _LETTERS_AFTER.match(text, end) or _TIMES_AFTER.match(text, end):
+        return True
+    if start == 0 and _NAME_AFTER.match(text, end):  # a section number: "4.3 This trial ..."
+        return True
+    if text[start - 1 : start] == "(" and _CITED.match(text, start - 1):
         return True
     if COMPARISON_BEFORE.search(text, max(0, start - 16), start):
         return False
-    return surface.isdigit() and bool(
+    return surface.replace("-", "").isdigit() and bool(
         _NAME_AFTER.match(text, end) or _NAME_BEFORE.search(text, max(0, start - 24), start)
     )

@@ -13,6 +13,7 @@ from numcolbert.quantities import counts, exclusions, numbers, ranges, surfaces,
 from numcolbert.quantities.candidate import Candidate
 from numcolbert.quantities.surfaces import UnitMatch
 from numcolbert.quantities.units import UnitInfo
+from numcolbert.quantities.words import TABLE_HEADINGS
 from numcolbert.types import Quantity
 
 _NO_UNIT = UnitInfo("", "number", 1.0)
@@ -22,7 +23,7 @@ _APPROXIMATE = re.compile(
     r"estimated|averag(?:e|ed|es|ing)))(?:\s+(?:a|an|the|another))?\s*$",
     re.IGNORECASE,
 )
-_PLUS_MINUS = re.compile(r"\s?(?:±|\+/[-−]|\+-)\s?\d+(?:[.,]\d+)?%?")
+_PLUS_MINUS = re.compile(r"\s?(?:±|\+/[-−]|\+-)\s?\d+(?:[.,]\d+)?")
 _AGE = re.compile(
     r"\b(?:aged?|ages|ages? (?:of|was|is|were|:|=|between|from|range)|life expectancy (?:of|is|was))\s*"
     r"(?:of |over |under |about |around |below |above |between |from |[=:,<>≥≤] ?)*$",
@@ -33,7 +34,7 @@ _COUNTRY_AFTER = re.compile(r"\s(?:US|U\.S\.)(?!\s?[A-Z\d$])")
 _WORD_TIED = re.compile(r"[A-Za-z][-–]?$")
 _LOWER_TIED = re.compile(r"(?<![A-Za-z])[a-z]{2,}[-–]$")
 _FRACTION_OF = re.compile(r"\sof an?\s")
-_ONE_OF = re.compile(r"\sof (?:the |my |his |her |its |our |your |their |these |those )?")
+_OF_THE = re.compile(r"\sof (?:the|my|his|her|its|our|your|their|these|those)(?=\s)")
 _MINUS_SIGNS = "-−–"
 
 
@@ -78,6 +79,7 @@ def _read(text: str, match: re.Match[str], loose: bool, floor: int) -> Candidate
         return _read_vague(text, match) if loose else None
     if words := groups.get("words"):
         item = Candidate(start, end, start, end, numbers.words_value(words), spelled=True)
+        item.hyphened = text[start - 1 : start] == "-"
         if words.lower().endswith("fold"):
             item.unit, item.unit_span = units.table().units["times"], (end - 4, end)
             item.value_end = end - 4
@@ -110,6 +112,8 @@ def _read_before(text: str, item: Candidate, floor: int) -> bool:
             if not _LOWER_TIED.search(text, max(0, start - 12), start):
                 return False
             item.hyphened = not text.endswith(("minus-", "negative-"), 0, start)
+        elif previous == "." and text[start - 2 : start - 1].isalpha():
+            return False  # a reference mark that lost its raised position: "in patients.12"
     sign = _SIGN.search(text, max(floor, item.start - 9), item.start)
     if sign:
         item.mantissa, item.start = -item.mantissa, sign.start()
@@ -175,6 +179,9 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
     match = surfaces.unit_after(text, at)
     if match and not _mistaken(text, item, match):
         item.unit, item.unit_span, item.end = match.unit, (match.start, match.end), match.end
+        if behind := _PLUS_MINUS.match(text, item.end):  # "46.6% ± 19.1%"
+            again = surfaces.simple_unit(text, behind.end())
+            item.end = again.end if again and again.unit is match.unit else behind.end()
         if match.unit.dimension == "time" and (old := _OLD.match(text, match.end)):
             item.end, item.unit_span = old.end(), (match.start, old.end())
         return
@@ -184,17 +191,16 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
 
 
 def _read_count(text: str, item: Candidate, loose: bool) -> None:
-    one = item.spelled and item.value == 1
-    if one and not loose:
+    if item.spelled and item.value == 1 and not loose:
         return
-    if one and (of := _ONE_OF.match(text, item.end)):
-        noun = counts.counted_noun(text, of.end() - 1, one=False)
+    if of := _OF_THE.match(text, item.end):  # "62 of the subjects"
+        noun = counts.counted_noun(text, of.end(), one=False)
     else:
         noun = counts.counted_noun(text, item.end, one=item.value == 1)
     if noun is None:
         return
     lemma, begin, end = noun
-    if item.scale > 1 and text[begin].isupper() and text[item.value_end - 2 : item.value_end] == "ln":
+    if item.scale > 1 and text[begin].isupper() and lemma in TABLE_HEADINGS:
         return  # the next entry of an earnings table: "4.5 mln Revs 22 mln"
     counted = surfaces.with_rates(text, UnitMatch(units.count_unit(lemma), begin, end))
     item.unit, item.unit_span, item.end = counted.unit, (begin, counted.end), counted.end
@@ -206,6 +212,8 @@ def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
     surface = text[match.start : match.end].lower()
     if surface in ("won", "real", "mark", "second") and item.spelled and item.scale == 1:
         return surface != "second" or item.value == 1
+    if item.spelled and text[item.start].isupper() and text[match.start].isupper() and item.start:
+        return not surface.endswith("s")  # "Nine Mile Point"
     if surface == "s":  # "Model 3s"
         return exclusions.is_labelled(text, item.start)
     return surface == "p" and item.spelled
@@ -228,7 +236,9 @@ def _is_quantity(text: str, item: Candidate) -> bool:
     if item.scale > 1 or item.vague:
         return True
     if item.spelled:
-        return item.high is not None or item.value < 1
+        return item.high is not None or not 1 <= item.value < 1000
+    if "/" in surface or "⁄" in surface:  # "18/20 children" is no measure, "1/3 of the children" is a share
+        return text.startswith(" of", item.end)
     return not (
         exclusions.is_year(text, start, surface) or exclusions.is_name(text, item.start, item.end, surface)
     )

@@ -30,7 +30,7 @@ VAGUE = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "milli
 
 _SPACE = "[ \u00a0\u2009\u202f]"
 _THIN = "[\u00a0\u2009\u202f]"
-_INTEGER = rf"\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,3}}(?:{_THIN}\d{{3}})+(?!\d)|\d+"
+_INTEGER = rf"\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,3}}(?:{_THIN}\d{{3}}| 000)+(?!\d)|\d+"
 _POWER = (
     r"(?:[eE][-+−]?\d{1,2}(?![\w.])"  # 1.5e-3
     r"|\s?[x×*·]\s?10\s?(?:\^|\*\*)\s?\(?[-−–+]?\d{1,2}\)?"  # 1.5 x 10^-3
@@ -40,8 +40,8 @@ _POWER = (
 _VULGAR = "[" + "".join(VULGAR) + "]"
 LITERAL = (
     rf"(?:(?:(?P<whole>\d{{1,4}})(?:-|{_SPACE}))?(?P<top>\d{{1,2}})[/⁄](?P<bottom>\d{{1,3}})(?![\d/⁄.])"
-    rf"|(?P<before>\d*){_SPACE}?(?P<vulgar>{_VULGAR})"
-    rf"|(?P<plain>(?:{_INTEGER})(?:\.\d+)?|\.\d+)(?P<power>{_POWER})?)"
+    rf"|(?:(?P<before>\d+){_SPACE}?)?(?P<vulgar>{_VULGAR})"
+    rf"|(?P<plain>(?:{_INTEGER})(?:\.\d+)?|(?<![A-Za-z\d])\.\d+)(?P<power>{_POWER})?)"
 )
 
 _SMALL = rf"(?:(?:{'|'.join(TENS)})(?:[ -]?(?:{'|'.join(list(ONES)[1:10])}))?|{'|'.join(reversed(ONES))})"
@@ -114,7 +114,7 @@ def literal_value(match: re.Match[str]) -> float | None:
         if top >= bottom or bottom == 0:
             return None
         return float(match["whole"] or 0) + top / bottom
-    value = float(re.sub("[,\u00a0\u2009\u202f]", "", match["plain"]))
+    value = float(re.sub("[, \u00a0\u2009\u202f]", "", match["plain"]))
     if match["power"]:
         exponent = _EXPONENT.search(match["power"].translate(_SUPERSCRIPT))
         if exponent:

@@ -60,7 +60,7 @@ def _is_range(text: str, low: Candidate, high: Candidate, link: re.Match[str]) -
     if link["and"]:
         if link["and"] == "or":  # "three or four years"
             return low.unit is None and high.unit is not None and high.value == low.value + 1
-        return opened
+        return opened and "between" in text[max(0, low.start - 32) : low.start].lower()
     if link["to"]:
         if opened or (not low.unit and high.unit):
             return True

@@ -20,7 +20,7 @@ _PER = re.compile(
 _INVERSE = re.compile(r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?(?:[-−–‐]1|⁻¹)(?![\d])")
 _AMOUNT = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[ \u00a0-]?")
 # Symbols that are ordinary words or labels when they stand apart from the number.
-_ATTACHED_ONLY = frozenset({"A", "B", "T", "J", "N", "t", "y", "c", "V", "x", "×", "mi", "ha", "d", "b"})
+_ATTACHED_ONLY = frozenset({"A", "B", "N", "T", "b", "c", "t", "x", "×"})
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ def with_rates(text: str, match: UnitMatch) -> UnitMatch:
     unit, end = match.unit, match.end
     for _ in range(3):
         inverse = _INVERSE.match(text, end)
-        if inverse and (below := units.table().exact.get(inverse[1])):
+        if inverse and (below := units.find(inverse[1])):
             unit, end = units.per(unit, below), inverse.end()
             continue
         link = _PER.match(text, end)

@@ -193,19 +193,20 @@ def lookup(name: str) -> UnitInfo:
 
     Raises `InputError` for a name that neither the table nor pint knows; a count noun is one.
     """
-    known = _find(name)
+    known = find(name)
     if known:
         return known
     head, *rest = name.split("/")
-    numerator = _find(head) or (count_unit(head) if rest and re.fullmatch(r"[a-z_ -]+", head) else None)
+    numerator = find(head) or (count_unit(head) if rest and re.fullmatch(r"[a-z_ -]+", head) else None)
     if numerator and rest:
         for part in rest:
-            numerator = per(numerator, _find(part) or part)
+            numerator = per(numerator, find(part) or part)
         return numerator
     return _from_pint(name)
 
 
-def _find(name: str) -> UnitInfo | None:
+def find(name: str) -> UnitInfo | None:
+    """The unit of the table with this canonical name or surface."""
     found = table()
     return (
         found.units.get(name)
@@ -223,30 +224,32 @@ def _registry() -> Any:
 
 
 def _from_pint(name: str) -> UnitInfo:
-    registry = _registry()
+    import pint
+
     try:
-        amount = registry.Quantity(1.0, name)
-    except Exception as error:
+        amount = 1.0 * _registry().parse_expression(name)
+        for base in all_units():
+            if base.pint and not base.offset and amount.is_compatible_with(_pint_amount(base)):
+                factor = float((amount / _pint_amount(base)).to("").magnitude)
+                return UnitInfo(name, base.dimension, factor * base.factor, pint=name)
+        base_amount = amount.to_base_units()
+        return UnitInfo(name, str(base_amount.dimensionality), float(base_amount.magnitude), pint=name)
+    except (pint.PintError, ValueError, TypeError, AttributeError, SyntaxError) as error:
         raise InputError(
-            f"The unit '{name}' is not known.", hint="count nouns are made with units.count_unit"
+            f"The unit '{name}' is not known.", hint="for a counted noun use units.count_unit"
         ) from error
-    for unit in all_units():
-        if unit.pint and unit.offset == 0 and amount.check(registry.Quantity(1.0, unit.pint).dimensionality):
-            factor = amount.to(unit.pint).magnitude * unit.factor
-            return UnitInfo(name, unit.dimension, float(factor), pint=name)
-    base = amount.to_base_units()
-    return UnitInfo(name, str(base.dimensionality), float(base.magnitude), pint=name)
+
+
+def _pint_amount(unit: UnitInfo) -> Any:
+    return 1.0 * _registry().parse_expression(unit.pint)
 
 
 def pint_factor(unit: UnitInfo, base: UnitInfo) -> float:
     """What pint says one `unit` is worth in `base`: the check on the table."""
-    registry = _registry()
-    if unit.pint is None or base.pint is None:
-        raise InputError(f"The unit '{unit.name}' has no counterpart in pint.", hint="give one in units.toml")
-    if unit.offset or base.offset:
-        difference = registry.Quantity(1.0, unit.pint) - registry.Quantity(0.0, unit.pint)
-        return float(difference.to(f"delta_{base.pint}" if base.offset else base.pint).magnitude)
-    amount = registry.parse_expression(unit.pint) * registry.Quantity(1.0)
-    return float(amount.to(registry.parse_expression(base.pint).units).magnitude) / float(
-        registry.Quantity(registry.parse_expression(base.pint)).magnitude
-    )
+    if unit.offset:  # a difference of one degree
+        registry = _registry()
+        degree = registry.Quantity(1.0, unit.pint).to(base.pint) - registry.Quantity(0.0, unit.pint).to(
+            base.pint
+        )
+        return float(degree.magnitude)
+    return float((_pint_amount(unit) / _pint_amount(base)).to("").magnitude)

@@ -9,6 +9,7 @@ _LISTS = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding
 
 NOT_COUNTED = frozenset(_LISTS["not_counted"].split())
 MODIFIERS = frozenset(_LISTS["modifiers"].split())
+TABLE_HEADINGS = frozenset(_LISTS["table_headings"].split())
 RATE_NOUNS = frozenset(_LISTS["rate_nouns"].split())
 LABELS = frozenset(_LISTS["labels"].split())
 IRREGULAR_PLURALS: dict[str, str] = _LISTS["irregular_plurals"]

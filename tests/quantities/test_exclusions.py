@@ -1,0 +1,65 @@
+"""Numbers that are no quantities."""
+
+from __future__ import annotations
+
+import pytest
+
+from numcolbert.quantities import extract
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It opened in 1987.", "Since 2015 it has grown.", "The 2019 report is out.", "the 1987-88 season",
+        "between 2014 and 2017", "in the 1980s", "back in '87", "From 1950 to 1975 it stood empty.",
+        "on March 29", "on 29 March 2019", "Dec 31, 2020", "on 3/12/2020", "on 2020-03-12", "July 4th",
+        "February 11 and 12", "the 29th of May",
+    ],
+)  # fmt: skip
+def test_years_and_dates(text: str) -> None:
+    assert extract(text) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["at 10:27 PM", "at 9 a.m. sharp", "by 5pm", "at 1430 GMT", "8 o'clock", "24/7"]
+)
+def test_clock_times(text: str) -> None:
+    assert extract(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Call 555-123-4567 now.", "Call (555) 123-4567 now.", "Call 1-800-555-0199.", "as shown [12]",
+        "others [3, 4] agree", "others [5–7] agree", "See Figure 3.", "Table 2 lists them", "in Section 4.2",
+        "under section 3.2.1", "Chapter 11 protection", "on page 12", "No. 1 seller", "Rule 144 applies",
+    ],
+)  # fmt: skip
+def test_references(text: str) -> None:
+    assert extract(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the iPhone 15 is out", "a 5G phone", "COVID-19 spread", "Covid -19 tests", "an F-16 jet",
+        "the Boeing 737",
+        "Windows 10 users", "the S&P 500 fell", "type 2 diabetes", "a phase 3 trial", "the Galaxy S22",
+        "H2O and CO2", "the B52s", "Model 3s are sold", "TPP-11 members", "user42 wrote",
+        "www.site.com/item/77",
+        "interleukin-6 levels", "the 22nd amendment", "Room 101 is closed", "in Q3 and FY21", "won 3-1",
+    ],
+)  # fmt: skip
+def test_names_and_identifiers(text: str) -> None:
+    assert extract(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("more than 2000 were sold", 2000), ("a total of 2010 patients", 2010), ("$2019 each", 2019),
+        ("2,019 homes", 2019), ("1650 subjects took part", 1650), ("a 2000 kg load", 2000),
+    ],
+)  # fmt: skip
+def test_what_looks_like_a_year_and_is_none(text: str, value: float) -> None:
+    assert [q.value for q in extract(text)] == [value]

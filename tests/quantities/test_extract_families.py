@@ -1,0 +1,244 @@
+"""One table a family of units: surface, value, unit, dimension."""
+
+from __future__ import annotations
+
+import pytest
+
+from numcolbert.quantities import extract
+
+CURRENCY = [
+    ("$5", 5, "USD", "currency:USD"),
+    ("$1.2 billion", 1.2e9, "USD", "currency:USD"),
+    ("$3.5bn", 3.5e9, "USD", "currency:USD"),
+    ("$12mm", 12e6, "USD", "currency:USD"),
+    ("$12 mm", 12e6, "USD", "currency:USD"),
+    ("$7m", 7e6, "USD", "currency:USD"),
+    ("$80k", 80e3, "USD", "currency:USD"),
+    ("$2-million", 2e6, "USD", "currency:USD"),
+    ("4.2 mln dlrs", 4.2e6, "USD", "currency:USD"),
+    ("1.6 billion stg", 1.6e9, "GBP", "currency:GBP"),
+    ("12 cts", 12, "US_cent", "currency:USD"),
+    ("35 cents", 35, "US_cent", "currency:USD"),
+    ("US$40", 40, "USD", "currency:USD"),
+    ("US $40", 40, "USD", "currency:USD"),
+    ("$US40", 40, "USD", "currency:USD"),
+    ("USD10m", 10e6, "USD", "currency:USD"),
+    ("C$15.30", 15.3, "CAD", "currency:CAD"),
+    ("$A25", 25, "AUD", "currency:AUD"),
+    ("HK$99", 99, "HKD", "currency:HKD"),
+    ("RM23.50", 23.5, "MYR", "currency:MYR"),
+    ("18 sen", 18, "sen", "currency:MYR"),
+    ("€1,200", 1200, "EUR", "currency:EUR"),
+    ("1,200€", 1200, "EUR", "currency:EUR"),
+    ("£1,000", 1000, "GBP", "currency:GBP"),
+    ("40 pence", 40, "penny", "currency:GBP"),
+    ("150 billion yen", 150e9, "JPY", "currency:JPY"),
+    ("3 mln marks", 3e6, "DEM", "currency:DEM"),
+    ("7.5 million Danish crowns", 7.5e6, "DKK", "currency:DKK"),
+    ("90 mln Canadian dlrs", 90e6, "CAD", "currency:CAD"),
+    ("-$3.4 million", -3.4e6, "USD", "currency:USD"),
+    ("$-3.4 million", -3.4e6, "USD", "currency:USD"),
+]
+SHARES = [
+    ("12%", 12, "percent", "percent"),
+    ("9-1/2 pct", 9.5, "percent", "percent"),
+    ("5 per cent", 5, "percent", "percent"),
+    ("43.4 percent", 43.4, "percent", "percent"),
+    ("150 basis points", 150, "basis_point", "percentage_point"),
+    ("2.5 percentage points", 2.5, "percentage_point", "percentage_point"),
+    ("2.5x", 2.5, "times", "ratio"),
+    ("sixfold", 6, "times", "ratio"),
+    ("15 ppm", 15, "ppm", "fraction"),
+]
+PHYSICAL = [
+    ("5 kg", 5, "kilogram", "mass"),
+    ("5kg", 5, "kilogram", "mass"),
+    ("250 mcg", 250, "microgram", "mass"),
+    ("250 µg", 250, "microgram", "mass"),
+    ("3 tonnes", 3, "tonne", "mass"),
+    ("10 lbs", 10, "pound", "mass"),
+    ("8 oz", 8, "ounce", "mass"),
+    ("37 m", 37, "metre", "length"),
+    ("6.1-inch", 6.1, "inch", "length"),
+    ("352 μm", 352, "micrometre", "length"),
+    ("12 miles", 12, "mile", "length"),
+    ("1,520 sq m", 1520, "square_metre", "area"),
+    ("32 m2", 32, "square_metre", "area"),
+    ("32 m²", 32, "square_metre", "area"),
+    ("20 hectares", 20, "hectare", "area"),
+    ("24.5 cubic feet", 24.5, "cubic_foot", "volume"),
+    ("50mL", 50, "millilitre", "volume"),
+    ("1/2 cup", 0.5, "cup", "volume"),
+    ("3 million barrels", 3e6, "barrel", "volume"),
+    ("18 months", 18, "month", "time"),
+    ("24 h", 24, "hour", "time"),
+    ("five years", 5, "year", "time"),
+    ("50-year-old", 50, "year", "time"),
+    ("25 °C", 25, "celsius", "temperature"),
+    ("minus 40 degrees Fahrenheit", -40, "fahrenheit", "temperature"),
+    ("120 mmHg", 120, "mmHg", "pressure"),
+    ("120 mm Hg", 120, "mmHg", "pressure"),
+    ("35 psi", 35, "psi", "pressure"),
+    ("2,000 kcal", 2000, "kilocalorie", "energy"),
+    ("35 GWh", 35, "gigawatt_hour", "energy"),
+    ("5 W", 5, "watt", "power"),
+    ("1,000 megawatts", 1000, "megawatt", "power"),
+    ("296 hp", 296, "horsepower", "power"),
+    ("120Hz", 120, "hertz", "frequency"),
+    ("3.2 Ghz", 3.2, "gigahertz", "frequency"),
+    ("12 volts", 12, "volt", "voltage"),
+    ("4500 mAh", 4500, "milliampere_hour", "charge"),
+    ("64GB", 64, "gigabyte", "data"),
+    ("1 TB", 1, "terabyte", "data"),
+    ("600 Mbps", 600, "mbps", "data/time"),
+    ("450 Nm", 450, "newton_metre", "torque"),
+    ("2 Gy", 2, "gray", "radiation_dose"),
+]
+CLINICAL = [
+    ("90.8 ± 7.5 mmHg", 90.8, "mmHg", "pressure"),
+    ("5.5 mmol/l", 5.5, "millimole/litre", "amount/volume"),
+    ("140 mg/dl", 140, "milligram/decilitre", "mass/volume"),
+    ("25 kg/m2", 25, "kilogram/square_metre", "mass/area"),
+    ("25 kg/m²", 25, "kilogram/square_metre", "mass/area"),
+    ("10 mg/kg", 10, "milligram/kilogram", "mass/mass"),
+    ("25 mg/kg/day", 25, "milligram/kilogram/day", "mass/mass/time"),
+    ("5 mg kg−1", 5, "milligram/kilogram", "mass/mass"),
+    ("5 mg kg-1 day-1", 5, "milligram/kilogram/day", "mass/mass/time"),
+    ("40 mg per day", 40, "milligram/day", "mass/time"),
+    ("400 IU", 400, "IU", "activity_units"),
+    ("5000 IU/day", 5000, "IU/day", "activity_units/time"),
+    ("72 beats per minute", 72, "beat/minute", "count:beat/time"),
+    ("60 ml/min/1.73 m2", 60, "millilitre/minute/1.73_square_metre", "volume/time/area"),
+    ("4 mM", 4, "millimolar", "amount/volume"),
+]
+RATES = [
+    ("$0.28 a share", 0.28, "USD/share", "currency:USD/share"),
+    ("$5 per share", 5, "USD/share", "currency:USD/share"),
+    ("63 cents per share", 63, "US_cent/share", "currency:USD/share"),
+    ("18.50 dlrs per barrel", 18.5, "USD/barrel", "currency:USD/volume"),
+    ("$1,271.2 an ounce", 1271.2, "USD/ounce", "currency:USD/mass"),
+    ("$80 per sq m", 80, "USD/square_metre", "currency:USD/area"),
+    ("60 miles per hour", 60, "mile/hour", "length/time"),
+    ("60 mph", 60, "mph", "length/time"),
+    ("100 km/h", 100, "kilometre/hour", "length/time"),
+    ("52,000 barrels a day", 52000, "barrel/day", "volume/time"),
+    ("52,000 barrel-a-day", 52000, "barrel/day", "volume/time"),
+    ("3,000 tests per day", 3000, "test/day", "count:test/time"),
+    ("3 percent a year", 3, "percent/year", "percent/time"),
+]
+COUNTS = [
+    ("1,200 patients", 1200, "patient", "count:patient"),
+    ("41 stores", 41, "store", "count:store"),
+    ("13000 workers", 13000, "worker", "count:worker"),
+    ("seven European countries", 7, "country", "count:country"),
+    ("700 heart transplants", 700, "transplant", "count:transplant"),
+    ("4 hundred million people", 4e8, "person", "count:person"),
+    ("30 million shares", 30e6, "share", "count:share"),
+    ("14 first-team players", 14, "player", "count:player"),
+    ("six-cylinder", 6, "cylinder", "count:cylinder"),
+    ("5M users", 5e6, "user", "count:user"),
+]
+
+
+@pytest.mark.parametrize(
+    ("surface", "value", "unit", "dimension"),
+    CURRENCY + SHARES + PHYSICAL + CLINICAL + RATES + COUNTS,
+    ids=lambda cell: str(cell),
+)
+def test_a_quantity_inside_a_sentence(surface: str, value: float, unit: str, dimension: str) -> None:
+    text = f"It came to {surface}, they said."
+    (found,) = extract(text)
+    assert text[slice(*found.span)] == surface
+    assert (found.value, found.unit, found.dimension) == (pytest.approx(value), unit, dimension)
+
+
+@pytest.mark.parametrize(
+    ("surface", "low", "high", "unit"),
+    [
+        ("5-7 kg", 5, 7, "kilogram"),
+        ("10–15 years", 10, 15, "year"),
+        ("25 – 40 min", 25, 40, "minute"),
+        ("5 to 7 kg", 5, 7, "kilogram"),
+        ("$3-5 million", 3e6, 5e6, "USD"),
+        ("$3 to $5 billion", 3e9, 5e9, "USD"),
+        ("$200 to $4 million", 200, 4e6, "USD"),
+        ("1 to 2 thousand people", 1000, 2000, "person"),
+        ("5 per cent to 20 per cent", 5, 20, "percent"),
+        ("three or four years", 3, 4, "year"),
+        ("800 m to 1.2 km", 800, 1200, "metre"),
+    ],
+)
+def test_ranges(surface: str, low: float, high: float, unit: str) -> None:
+    text = f"It takes {surface} here."
+    (found,) = extract(text)
+    assert text[slice(*found.span)] == surface
+    assert (found.low, found.high, found.unit) == (pytest.approx(low), pytest.approx(high), unit)
+    assert found.value == pytest.approx((low + high) / 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("prices between $62 and $68 per share", 62, 68),
+        ("weighing between 5 and 7 kg", 5, 7),
+        ("from 5 to 7 mg", 5, 7),
+        ("it rose from 240 to 273", 240, 273),
+        ("falling from 208 pounds to 193", 193, 208),
+    ],
+)
+def test_opened_ranges(text: str, low: float, high: float) -> None:
+    (found,) = extract(text)
+    assert (found.low, found.high) == (low, high)
+
+
+def test_a_change_is_two_quantities() -> None:
+    found = extract("Net profit rose 12 mln dlrs to 45 mln dlrs.")
+    assert [q.value for q in found] == [12e6, 45e6]
+    assert not any(q.is_range for q in found)
+
+
+def test_a_list_shares_its_unit() -> None:
+    found = extract("Doses of 5, 10 and 15 mg were given to 12 of 35 patients.")
+    assert [(q.value, q.unit) for q in found] == [
+        (5, "milligram"), (10, "milligram"), (15, "milligram"), (12, "patient"), (35, "patient"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("1,307,000 km", 1307000), (".5 km", 0.5), ("12.75 km", 12.75), ("−3 km", -3), ("1 000 km", 1000),
+        ("10\u2009500 km", 10500), ("9½ km", 9.5), ("½ km", 0.5), ("2 1/4 km", 2.25), ("3e5 km", 3e5),
+        ("1.5 x 10^3 km", 1500), ("1.5 × 10⁻³ km", 0.0015), ("1.5×10-3 km", 0.0015), ("twenty-five km", 25),
+        ("one hundred and five km", 105), ("two thousand five hundred km", 2500), ("half a million km", 5e5),
+        ("3 dozen km", 36), ("two and a half million km", 2.5e6), ("a hundred km", 100),
+    ],
+)  # fmt: skip
+def test_number_formats(text: str, value: float) -> None:
+    found = extract(f"Some way: {text} away")
+    assert [q.value for q in found] == [pytest.approx(value)]
+
+
+def test_approximation_is_kept() -> None:
+    assert [q.approximate for q in extract("about 5 kg, ~6 kg and 7 kg")] == [True, True, False]
+
+
+def test_bare_numbers_are_numbers() -> None:
+    found = extract("The pH was 7.4 with P < 0.05 (n = 200).")
+    assert [(q.value, q.unit, q.dimension) for q in found] == [
+        (7.4, None, "number"), (0.05, None, "number"), (200, None, "number"),
+    ]  # fmt: skip
+
+
+def test_ages_are_years() -> None:
+    found = extract("Adults aged 18 to 65 with a mean age of 45.3 were asked.")
+    assert [(q.value, q.unit) for q in found] == [(41.5, "year"), (45.3, "year")]
+
+
+def test_loose_reading_adds_vague_amounts() -> None:
+    text = "One solution serves millions of users and half of the shops."
+    assert extract(text) == []
+    found = extract(text, loose=True)
+    assert [(q.value if q.low is None else q.low, q.unit) for q in found] == [
+        (1, "solution"), (1e6, "user"), (0.5, None),
+    ]  # fmt: skip

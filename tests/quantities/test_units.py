@@ -1,0 +1,96 @@
+"""The table agrees with pint and with itself."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import defaultdict
+
+import pytest
+
+from numcolbert.errors import InputError
+from numcolbert.quantities import units
+from numcolbert.quantities.units import UnitInfo
+
+BASES = {unit.dimension: unit for unit in units.all_units() if unit.factor == 1 and not unit.offset}
+WITH_PINT = [unit for unit in units.all_units() if unit.pint]
+
+
+@pytest.mark.parametrize("unit", WITH_PINT, ids=lambda unit: unit.name)
+def test_factors_agree_with_pint(unit: UnitInfo) -> None:
+    base = BASES.get(unit.dimension)
+    if base is None or base.pint is None:  # "length/time": any unit of the dimension will do
+        base = next(u for u in WITH_PINT if u.dimension == unit.dimension)
+    assert units.pint_factor(unit, base) == pytest.approx(unit.factor / base.factor, rel=1e-9)
+
+
+def test_temperatures_have_offsets() -> None:
+    celsius, fahrenheit = units.lookup("celsius"), units.lookup("fahrenheit")
+    assert fahrenheit.from_base(celsius.to_base(100)) == pytest.approx(212)
+    assert fahrenheit.to_base(-40) == pytest.approx(celsius.to_base(-40))
+
+
+def test_every_dimension_without_pint_has_a_base() -> None:
+    for unit in units.all_units():
+        if unit.pint is None:
+            assert unit.dimension in BASES, unit
+
+
+def test_no_spelled_form_belongs_to_two_units() -> None:
+    owners: defaultdict[str, set[str]] = defaultdict(set)
+    for unit in units.all_units():
+        for surface in unit.surfaces:
+            if len(surface) > 5:
+                owners[surface.lower()].add(unit.name)
+    assert {surface: names for surface, names in owners.items() if len(names) > 1} == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "canonical", "dimension"),
+    [
+        ("kg", "kilogram", "mass"), ("kilograms", "kilogram", "mass"), ("USD", "USD", "currency:USD"),
+        ("$", "USD", "currency:USD"), ("USD/share", "USD/share", "currency:USD/share"),
+        ("mg/dl", "milligram/decilitre", "mass/volume"), ("patient/day", "patient/day", "count:patient/time"),
+        ("mph", "mph", "length/time"), ("furlong", "furlong", "length"),
+    ],
+)  # fmt: skip
+def test_lookup(name: str, canonical: str, dimension: str) -> None:
+    found = units.lookup(name)
+    assert (found.name, found.dimension) == (canonical, dimension)
+
+
+def test_lookup_falls_back_on_pint() -> None:
+    assert units.lookup("furlong").factor == pytest.approx(201.168, rel=1e-3)
+
+
+def test_an_unknown_unit_is_refused_with_a_hint() -> None:
+    with pytest.raises(InputError) as caught:
+        units.lookup("blorps")
+    assert "blorps" in caught.value.message
+    assert "count_unit" in caught.value.hint
+
+
+def test_currencies_never_convert() -> None:
+    currencies = [unit for unit in units.all_units() if unit.dimension.startswith("currency:")]
+    assert len({unit.dimension for unit in currencies}) > 30
+    assert units.lookup("cents").dimension == "currency:USD"
+
+
+def test_rates_convert() -> None:
+    mph, kmh = units.lookup("mph"), units.lookup("km/h")
+    assert kmh.from_base(mph.to_base(60)) == pytest.approx(96.56064)
+
+
+def test_reading_needs_no_unit_library_and_starts_fast() -> None:
+    script = (
+        "import sys, time; t = time.perf_counter(); from numcolbert.quantities import extract; extract('5 kg');"
+        "print(time.perf_counter() - t, 'pint' in sys.modules)"
+    )
+    runs = [
+        subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, text=True, check=True
+        ).stdout.split()
+        for _ in range(3)
+    ]
+    assert {loaded for _, loaded in runs} == {"False"}
+    assert min(float(seconds) for seconds, _ in runs) < 0.3
