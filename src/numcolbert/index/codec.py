@@ -1,93 +1,178 @@
-"""Vectors as a centroid's number and a few bits a coordinate.
+"""Vectors as a centroid's number, a length and a few bits a coordinate.
 
-A coordinate's distance from its centroid is rounded to one of 2^bits evenly spaced values, with its own range
-for each coordinate. Even spacing costs little against the best uneven one and makes scoring cheap: a dot
-product with the rounded vector is
+What is left of a vector after its centroid is taken away, the *residual*, is stored as a length (one byte, on
+a logarithmic scale) and a direction, whose coordinates are rounded to few values each:
 
-    q . x  =  q . centroid  +  q . low  +  (q * step) . code
+    vector  =  centroid  +  length * (level of coordinate 1, level of coordinate 2, ...)
 
-where `code` is a vector of small integers, so nothing but these integers is ever unpacked, and the score
-stays exactly linear in q.
+Three things make the error of a dot product small for the bits spent, in the order of what they bring:
+- the length apart from the direction, because residuals differ in length by a factor of four;
+- turned coordinates: along the principal axes of the vectors some coordinates matter more for a dot product
+  than others, and get more of the bits of their byte;
+- levels at the best places for the values that occur (Lloyd's), not evenly spaced.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from numcolbert.index.compiled import in_parallel
-from numcolbert.index.kernels import encode_residuals, unpack_residuals
+from numcolbert.index.kernels import encode_residuals
 
 BITS = (1, 2, 4, 8)
+LENGTHS = np.exp2((np.arange(256) - 128) / 6).astype(np.float32)
+"""The lengths a residual can have: 2^-21 to 2^21, 12 % apart."""
+LEVELS = 511
+"""1 level for 0 bits, 2 for 1 bit, ... 256 for 8 bits; those of b bits begin at 2^b - 1."""
+
+# Mean squared error of rounding a normal variable to 0, 1, ... 8 bits in the best way.
+_DISTORTION = np.array([1, 0.3634, 0.1175, 0.03454, 0.009497, 0.0025, 6.5e-4, 1.7e-4, 4.2e-5])
+
+
+def slots(dim: int, nbits: int) -> int:
+    """Coordinates after turning: `dim`, filled up to whole bytes."""
+    return code_bytes(dim, nbits) * 8 // nbits
+
+
+def code_bytes(dim: int, nbits: int) -> int:
+    return -(-dim * nbits // 8)
 
 
 @dataclass(frozen=True)
 class ResidualCodec:
-    bits: int
-    low: NDArray[np.float32]  # [dim], the value of code 0
-    step: NDArray[np.float32]  # [dim], from one code to the next
+    """Works on turned vectors `[n, slots]`, see `turn`.
+
+    Slot `part * bytes + i` lives in byte `i`, above the bits of the parts before it.
+    """
+
+    rotation: NDArray[np.float32]  # [dim, slots], orthonormal; columns of zeros fill up
+    spread: NDArray[np.float32]  # [slots], standard deviation of a direction's coordinate
+    bits: NDArray[np.uint8]  # [slots]; those of one byte add up to 8
+    levels: NDArray[np.float32]  # [LEVELS], in standard deviations
 
     @classmethod
-    def fit(cls, residuals: NDArray[np.float32], bits: int) -> ResidualCodec:
-        """The ranges with the smallest mean squared error, coordinate by coordinate."""
-        center = residuals.mean(axis=0)
-        spread = residuals.std(axis=0)
-        top = (1 << bits) - 1
-        least = np.full(residuals.shape[1], np.inf, np.float32)
-        chosen = np.zeros(residuals.shape[1], np.float32)
-        for reach in _REACHES[bits]:
-            low = center - reach * spread
-            step = np.maximum(2 * reach * spread / top, np.float32(1e-12))
-            codes = np.clip(np.rint((residuals - low) / step), 0, top)
-            error = np.square(low + codes * step - residuals).mean(axis=0)
-            better = error < least
-            least[better], chosen[better] = error[better], reach
-        low = (center - chosen * spread).astype(np.float32)
-        return cls(bits, low, (2 * chosen * spread / top).astype(np.float32))
+    def fit(cls, sample: NDArray[np.float32], residuals: NDArray[np.float32], nbits: int) -> ResidualCodec:
+        """From vectors and their residuals, both `[n, dim]` and not turned."""
+        dim = sample.shape[1]
+        # Queries are like documents: what matters along an axis is residual variance times query variance.
+        # A little of the mean is mixed in, so that axes a small sample has not seen can be coded too.
+        energy, axes = np.linalg.eigh(_second_moment(sample))
+        directions = residuals / np.maximum(np.linalg.norm(residuals, axis=1, keepdims=True), 1e-12)
+        variance = np.einsum("da,de,ea->a", axes, _second_moment(directions), axes)
+        order = np.argsort(-energy * variance, kind="stable")
+        places = _places(dim, nbits)
+        rotation = np.zeros((dim, slots(dim, nbits)), np.float32)
+        rotation[:, places] = axes[:, order]
+        spread = np.zeros(rotation.shape[1], np.float32)
+        spread[places] = np.sqrt(variance[order])
+        importance = np.zeros(rotation.shape[1])
+        importance[places] = (energy * variance)[order]
+        bits = _share_bits(importance.reshape(8 // nbits, -1)).reshape(-1)
+        used = spread > 0
+        values = (directions @ rotation)[:, used] / spread[used]
+        return cls(rotation, spread, bits, _lloyd_levels(values.reshape(-1)))
 
     @property
-    def row_bytes(self) -> int:
-        return packed_bytes(len(self.low), self.bits)
+    def bytes(self) -> int:
+        return int(self.bits.sum()) // 8
+
+    @cached_property
+    def shifts(self) -> NDArray[np.uint8]:
+        """Where in its byte each slot's bits begin, [slots]."""
+        parts = self.bits.reshape(-1, self.bytes)  # [parts, bytes]
+        return (np.cumsum(parts, axis=0) - parts).astype(np.uint8).reshape(-1)
+
+    @cached_property
+    def table(self) -> NDArray[np.float32]:
+        """What a byte says about each of its slots, [slots, 256], for residuals of length 1."""
+        codes = (
+            np.arange(256)[None, :] >> self.shifts[:, None] & ((1 << self.bits.astype(np.int64)) - 1)[:, None]
+        )
+        first = (1 << self.bits.astype(np.int64))[:, None] - 1
+        return np.ascontiguousarray(self.levels[first + codes] * self.spread[:, None])
+
+    def turn(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Into the coordinates that are stored; dot products stay as they are. [n, dim] -> [n, slots]"""
+        return vectors @ self.rotation
+
+    def turn_back(self, turned: NDArray[np.float32]) -> NDArray[np.float32]:
+        return turned @ self.rotation.T
 
     def encode(
-        self, vectors: NDArray[np.float32], centroids: NDArray[np.float32], labels: NDArray[np.int64]
-    ) -> NDArray[np.uint8]:
-        out = np.zeros((len(vectors), self.row_bytes), np.uint8)
+        self, turned: NDArray[np.float32], centroids: NDArray[np.float32], labels: NDArray[np.int64]
+    ) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+        """Lengths `[n]` and packed directions `[n, bytes]`."""
+        lengths = np.empty(len(turned), np.uint8)
+        packed = np.zeros((len(turned), self.bytes), np.uint8)
 
         def work(begin: int, end: int) -> None:
             some = slice(begin, end)
             encode_residuals(
-                vectors[some], centroids, labels[some], self.low, self.step, self.bits, out[some]
+                turned[some], centroids, labels[some], self.spread, self.bits, self.shifts, self.levels,
+                lengths[some], packed[some],
+            )  # fmt: skip
+
+        in_parallel(work, len(turned), 1024)
+        return lengths, packed
+
+    def decode(self, lengths: NDArray[np.uint8], packed: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """The residuals, [n, slots]."""
+        every = np.tile(packed, (1, len(self.bits) // self.bytes))  # [n, slots], the byte of each slot
+        return self.table[np.arange(len(self.bits)), every] * LENGTHS[lengths][:, None]
+
+
+def _second_moment(rows: NDArray[np.float32]) -> NDArray[np.float64]:
+    dim = rows.shape[1]
+    moment = rows.T.astype(np.float64) @ rows
+    prior = np.eye(dim) * max(float(np.trace(moment)) / dim, 1e-9)
+    return np.asarray((moment + 0.02 * prior) / max(1, len(rows)))
+
+
+def _places(dim: int, nbits: int) -> NDArray[np.int64]:
+    """The slot of each coordinate by rank, strong and weak in each byte: 0 1 2 | 5 4 3 | ..."""
+    width = code_bytes(dim, nbits)
+    rank = np.arange(dim)
+    part, at = rank // width, rank % width
+    return part * width + np.where(part % 2 == 0, at, width - 1 - at)
+
+
+def _share_bits(importance: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Eight bits a byte, each to the coordinate whose error falls most by it; [parts, bytes] -> the same."""
+    bits = np.zeros(importance.shape, np.int64)
+    gain = np.append(_DISTORTION[:-1] - _DISTORTION[1:], -1.0)  # no ninth bit
+    column = np.arange(importance.shape[1])
+    for _ in range(8):
+        bits[np.argmax((importance + 1e-30) * gain[bits], axis=0), column] += 1
+    return bits.astype(np.uint8)
+
+
+def _lloyd_levels(sample: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The best levels for 0 to 8 bits, below one another."""
+    values = np.sort(sample[:: max(1, len(sample) // 500_000)].astype(np.float64))
+    if not len(values) or values[-1] - values[0] < 1e-6:
+        values = np.linspace(-2.5, 2.5, 1001)  # nothing to learn from
+    sums = np.concatenate([[0.0], np.cumsum(values)])
+    tables = [np.zeros(1)]
+    for bits in range(1, 9):
+        count = 1 << bits
+        # Density to the power 1/3 is the best density of levels for many levels; a good start for few.
+        levels = np.interp((np.arange(count) + 0.5) / count, *_cube_root_quantiles(values))
+        for _ in range(30):
+            edges = np.concatenate(
+                [[0], np.searchsorted(values, (levels[1:] + levels[:-1]) / 2), [len(values)]]
             )
-
-        in_parallel(work, len(vectors), 1024)
-        return out
-
-    def decode(self, packed: NDArray[np.uint8]) -> NDArray[np.float32]:
-        """The residuals, [rows, dim]."""
-        codes = np.empty((len(packed), self.row_bytes * 8 // self.bits), np.float32)
-        ends = np.asarray([len(packed)])
-        unpack_residuals(packed, self.bits, np.zeros(1, np.int64), ends, 0, codes)
-        return self.low + codes[:, : len(self.low)] * self.step
-
-    def fold(self, query: NDArray[np.float32]) -> tuple[NDArray[np.float32], float]:
-        """`(query * step)` as [codes, query tokens], and the sum over the tokens of q . low."""
-        folded = np.zeros((self.row_bytes * 8 // self.bits, len(query)), np.float32)
-        folded[: len(self.low)] = (query * self.step).T
-        return folded, float((query @ self.low).sum())
+            counts = np.diff(edges)
+            means = (sums[edges[1:]] - sums[edges[:-1]]) / np.maximum(counts, 1)
+            levels = np.where(counts > 0, means, levels)
+        tables.append(np.sort(levels))
+    return np.concatenate(tables).astype(np.float32)
 
 
-def packed_bytes(dim: int, bits: int) -> int:
-    return -(-dim * bits // 8)
-
-
-# How many standard deviations the range reaches to either side. The best for a normal distribution are 0.8,
-# 1.5, 2.6 and 4; the rest is for flatter and for heavier tails.
-_REACHES = {
-    1: (0.5, 0.65, 0.8, 0.95, 1.1),
-    2: (1.1, 1.3, 1.5, 1.7, 2.0, 2.4),
-    4: (2.0, 2.3, 2.6, 2.9, 3.3, 3.8, 4.5),
-    8: (3.0, 3.5, 4.0, 4.5, 5.5, 7.0, 10.0),
-}
+def _cube_root_quantiles(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    counts, edges = np.histogram(values, bins=200)
+    mass = np.concatenate([[0.0], np.cumsum(np.cbrt(counts + 0.01))])
+    return mass / mass[-1], edges

@@ -94,29 +94,39 @@ def keep_better(
 
 @kernel
 def encode_residuals(
-    vectors: NDArray[np.float32],  # [n, dim]
-    centroids: NDArray[np.float32],  # [centroids, dim]
+    vectors: NDArray[np.float32],  # [n, slots]
+    centroids: NDArray[np.float32],  # [centroids, slots]
     labels: NDArray[np.int64],  # [n]
-    low: NDArray[np.float32],  # [dim], the value of code 0
-    step: NDArray[np.float32],  # [dim], from one code to the next
-    bits: int,
-    out: NDArray[np.uint8],  # [n, bytes], zeros
+    spread: NDArray[np.float32],  # [slots]
+    bits: NDArray[np.uint8],  # [slots]
+    shifts: NDArray[np.uint8],  # [slots]
+    levels: NDArray[np.float32],  # those of b bits begin at 2^b - 1
+    lengths: NDArray[np.uint8],  # [n], written
+    packed: NDArray[np.uint8],  # [n, bytes], zeros
 ) -> None:
-    """Round each coordinate's distance from the centroid to `bits` bits.
-
-    Byte i holds the coordinates i, i + bytes, i + 2 bytes, ... from its lowest bits up, so that unpacking is
-    the same shift and mask for neighbouring bytes.
-    """
-    dim, width = vectors.shape[1], out.shape[1]
-    top = np.float32((1 << bits) - 1)
+    """Length of what the centroid leaves, and for each coordinate of its direction the nearest level."""
+    width = packed.shape[1]
+    rest = np.empty(vectors.shape[1], np.float32)
     for row in range(len(vectors)):
-        centroid = centroids[labels[row]]
-        for column in range(dim):
-            code = np.float32(0.0)
-            if step[column] > 0:
-                code = np.rint((vectors[row, column] - centroid[column] - low[column]) / step[column])
-            code = min(max(code, np.float32(0.0)), top)
-            out[row, column % width] |= np.uint8(np.uint8(code) << np.uint8(bits * (column // width)))
+        square = np.float32(0.0)
+        for slot in range(len(rest)):
+            rest[slot] = vectors[row, slot] - centroids[labels[row], slot]
+            square += rest[slot] * rest[slot]
+        step = np.rint(3.0 * np.log2(max(square, np.float32(1e-30)))) + 128  # 6 log2 of the root
+        lengths[row] = np.uint8(min(max(step, 0.0), 255.0))
+        scale = np.float32(1.0) / np.float32(2.0 ** ((lengths[row] - 128.0) / 6.0))
+        for slot in range(len(rest)):
+            if bits[slot]:
+                value = rest[slot] * scale / spread[slot]
+                first = (1 << bits[slot]) - 1
+                below, above = 0, first  # the nearest of levels[first : 2 first + 1] is between these
+                while below < above:
+                    middle = (below + above) // 2
+                    if value + value > levels[first + middle] + levels[first + middle + 1]:
+                        below = middle + 1
+                    else:
+                        above = middle
+                packed[row, slot % width] |= np.uint8(below << shifts[slot])
 
 
 @kernel
@@ -241,44 +251,43 @@ def centroid_scores(
 @kernel
 def unpack_residuals(
     packed: NDArray[np.uint8],  # [vectors, bytes]
-    bits: int,
+    table: NDArray[np.float32],  # [slots, 256]
     starts: NDArray[np.int64],  # [passages]
     ends: NDArray[np.int64],
     row: int,
-    out: NDArray[np.float32],  # [rows, bytes * 8 / bits]
+    out: NDArray[np.float32],  # [rows, slots]
 ) -> None:
-    """The codes of some passages as numbers 0, 1, 2, ... below one another, from `row` on."""
+    """The directions of some passages' residuals below one another, from `row` on."""
     width = packed.shape[1]
-    mask = np.uint8((1 << bits) - 1)
     for passage in range(len(starts)):
         for vector in range(starts[passage], ends[passage]):
-            for part in range(8 // bits):
-                shift = np.uint8(bits * part)
-                base = part * width
+            for base in range(0, len(table), width):
                 for column in range(width):
-                    out[row, base + column] = np.float32((packed[vector, column] >> shift) & mask)
+                    out[row, base + column] = table[base + column, packed[vector, column]]
             row += 1
 
 
 @kernel
 def full_scores(
-    residual: NDArray[np.float32],  # [rows, query tokens], the residuals' part of each dot product
-    table: NDArray[np.float32],  # [centroids, query tokens], the centroids' part
+    directions: NDArray[np.float32],  # [rows, query tokens], dot products with residuals of length 1
+    table: NDArray[np.float32],  # [centroids, query tokens], dot products with centroids
     codes: NDArray[np.uint16],  # [vectors]
+    lengths: NDArray[np.uint8],  # [vectors]
+    scales: NDArray[np.float32],  # [256], what a length stands for
     starts: NDArray[np.int64],  # [passages], first vector of each
     ends: NDArray[np.int64],
     row: int,
     out: NDArray[np.float32],  # [passages]
 ) -> None:
-    """MaxSim of passages from both parts of their dot products; `residual` holds theirs from `row` on."""
+    """MaxSim of passages from the parts of their dot products; `directions` holds theirs from `row` on."""
     width = table.shape[1]
     best = np.empty(width, np.float32)
     for passage in range(len(starts)):
         best[:] = -np.inf
         for vector in range(starts[passage], ends[passage]):
-            code = codes[vector]
+            code, scale = codes[vector], scales[lengths[vector]]
             for column in range(width):
-                value = residual[row, column] + table[code, column]
+                value = table[code, column] + scale * directions[row, column]
                 if value > best[column]:
                     best[column] = value
             row += 1

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from numcolbert.config import settings_from
 from numcolbert.index.base import Scored
 from numcolbert.index.checks import checked_documents, checked_k, checked_query
-from numcolbert.index.codec import ResidualCodec, packed_bytes
+from numcolbert.index.codec import ResidualCodec, code_bytes, slots
 from numcolbert.index.columns import Column, Columns
 from numcolbert.index.kernels import count_listed, fill_lists
 from numcolbert.index.kmeans import Cells, train_centroids
@@ -66,21 +66,27 @@ class PlaidEngine:
         many vectors those have: from them come the centroids. Without a sample the first `add` is the sample.
         """
         settings = settings or PlaidSettings()
+        turned = slots(dim, settings.nbits)
         columns = {
             **PASSAGE_COLUMNS,
-            "centroids": Column("<f2", dim),
-            "ranges": Column("<f4", dim),  # two rows: the value of code 0, and the step between codes
+            "rotation": Column("<f4", turned),
+            "spread": Column("<f4", 0),
+            "bits": Column("|u1", 0),
+            "levels": Column("<f4", 0),
+            "centroids": Column("<f2", turned),
             "codes": Column("<u2", 0),
-            "residuals": Column("|u1", packed_bytes(dim, settings.nbits)),
+            "lengths": Column("|u1", 0),
+            "residuals": Column("|u1", code_bytes(dim, settings.nbits)),
             "list_offsets": Column("<i8", 0),
             "list_passages": Column("<u4", 0),
         }
         facts = {
+            "dim": dim,
             "settings": asdict(settings),
             "listed": 0,
-            "build_error": 0.0,
-            "added": 0,
-            "added_error": 0.0,
+            "build_error": 0.0,  # mean squared distance from the centroid: of the sample,
+            "added_error": 0.0,  # and of what was added, as a sum over
+            "added": 0,  # so many vectors
         }
         if sample is not None:
             sample = checked_documents([0], [sample], dim)[2]
@@ -96,18 +102,19 @@ class PlaidEngine:
 
     def _look(self) -> PlaidView:
         columns = self._columns
-        ranges = columns.array("ranges")
-        low, step = ranges if len(ranges) else np.zeros((2, self.dim), np.float32)
         known: PlaidView | None = getattr(self, "_view", None)
-        centroids = columns.array("centroids")
+        if known is not None and len(known.centroids) == columns["centroids"].rows:
+            codec, centroids = known.codec, known.centroids
+        else:
+            centroids = columns.array("centroids").astype(np.float32)
+            codec = ResidualCodec(*(columns.array(name) for name in ("rotation", "spread", "bits", "levels")))
         return PlaidView(
             settings=self._settings,
             passages=Passages.of(columns),
-            centroids=known.centroids
-            if known is not None and len(known.centroids) == len(centroids)
-            else centroids.astype(np.float32),
-            codec=ResidualCodec(self._settings.nbits, low, step),
+            codec=codec,
+            centroids=centroids,
             codes=columns.array("codes"),
+            lengths=columns.array("lengths"),
             residuals=columns.array("residuals"),
             list_offsets=columns.array("list_offsets"),
             list_passages=columns.array("list_passages"),
@@ -116,7 +123,7 @@ class PlaidEngine:
 
     @property
     def dim(self) -> int:
-        return self._columns["centroids"].width
+        return int(self._columns.facts["dim"])
 
     @property
     def count(self) -> int:
@@ -134,14 +141,18 @@ class PlaidEngine:
             sample = sample[
                 np.sort(generator.choice(len(sample), _SAMPLE_A_CENTROID * wanted, replace=False))
             ]
-        centroids = _as_stored(train_centroids(sample, wanted, self._settings.seed))
-        cells = Cells.of(centroids, self._settings.seed)
+        centroids = train_centroids(sample, wanted, self._settings.seed)
         tried = sample[generator.choice(len(sample), min(len(sample), 65_536), replace=False)]
-        residuals = tried - centroids[cells.nearest(tried)]
-        codec = ResidualCodec.fit(residuals, self._settings.nbits)
-        self._columns.append(centroids=centroids, ranges=np.stack([codec.low, codec.step]))
+        residuals = tried - centroids[Cells.of(centroids, self._settings.seed).nearest(tried)]
+        codec = ResidualCodec.fit(tried, residuals, self._settings.nbits)
+        self._columns.append(
+            rotation=codec.rotation,
+            spread=codec.spread,
+            bits=codec.bits,
+            levels=codec.levels,
+            centroids=codec.turn(centroids),
+        )
         self._columns.facts["build_error"] = _mean_square(residuals)
-        self._cells = cells
         self._view = self._look()
 
     def add(self, keys: Sequence[int], vectors: Sequence[NDArray[np.float32]]) -> None:
@@ -152,11 +163,14 @@ class PlaidEngine:
                 return
             if not len(self._view.centroids):
                 self._train(joined, len(joined))
-            labels, error = self._label(joined)
+            turned = self._view.codec.turn(joined)
+            labels, error = self._label(turned)
             view = self._view
+            residual_lengths, residuals = view.codec.encode(turned, view.centroids, labels)
             ends = len(view.codes) + np.cumsum(lengths)
             self._columns.append(
-                residuals=view.codec.encode(joined, view.centroids, labels),
+                residuals=residuals,
+                lengths=residual_lengths,
                 codes=labels.astype(np.uint16),
                 ends=ends,
                 keys=key_array,
@@ -178,8 +192,7 @@ class PlaidEngine:
             strangers = vectors[distances > limit]
             target = automatic_centroids(len(self._view.codes) + len(vectors)) - len(centroids)
             count = min(max(target, len(strangers) // 64, 1), MOST_CENTROIDS - len(centroids))
-            grown = _as_stored(train_centroids(strangers, count, self._settings.seed))
-            self._columns.append(centroids=grown)
+            self._columns.append(centroids=train_centroids(strangers, count, self._settings.seed))
             self._view = self._look()
             return self._label_again(vectors)
         return labels, error
@@ -209,6 +222,7 @@ class PlaidEngine:
             if view.passages.count < len(view.passages.keys):
                 self._columns.replace(
                     residuals=view.passages.live_rows(view.residuals),
+                    lengths=view.passages.live_rows(view.lengths),
                     codes=view.passages.live_rows(view.codes),
                     **view.passages.compacted(),
                 )
@@ -232,7 +246,10 @@ class PlaidEngine:
     def search(
         self, query: NDArray[np.float32], k: int, *, allowed: NDArray[np.int64] | None = None
     ) -> Scored:
-        return search(self._view, checked_query(query, self.dim), checked_k(k), allowed)
+        query, k, view = checked_query(query, self.dim), checked_k(k), self._view
+        if not len(view.centroids):  # nothing was ever added
+            return Scored(np.empty(0, np.int64), np.empty(0, np.float32))
+        return search(view, query, k, allowed)
 
     def token_scores(self, query: NDArray[np.float32], key: int) -> NDArray[np.float32]:
         return checked_query(query, self.dim) @ self.vectors(key).T
@@ -241,7 +258,8 @@ class PlaidEngine:
         view = self._view
         position = int(view.passages.positions([key])[0])
         rows = slice(view.passages.starts[position], view.passages.ends[position])
-        return view.centroids[view.codes[rows]] + view.codec.decode(view.residuals[rows])
+        residuals = view.codec.decode(view.lengths[rows], view.residuals[rows])
+        return view.codec.turn_back(view.centroids[view.codes[rows]] + residuals)
 
     def files(self) -> Mapping[str, int]:
         return self._columns.files()
@@ -269,11 +287,6 @@ class PlaidEngine:
 
     def close(self) -> None:
         self._columns.close()
-
-
-def _as_stored(centroids: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Centroids are kept in half precision; residuals must be taken from what is kept."""
-    return centroids.astype(np.float16).astype(np.float32)
 
 
 def _square_distances(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numcolbert.index.base import Scored
-from numcolbert.index.codec import ResidualCodec
+from numcolbert.index.codec import LENGTHS, ResidualCodec
 from numcolbert.index.compiled import in_parallel
 from numcolbert.index.kernels import (
     LANES,
@@ -35,9 +35,10 @@ class PlaidView:
 
     settings: PlaidSettings
     passages: Passages
-    centroids: NDArray[np.float32]  # [centroids, dim]
     codec: ResidualCodec
+    centroids: NDArray[np.float32]  # [centroids, slots], turned like everything that is stored
     codes: NDArray[np.uint16]  # [vectors], the number of each vector's centroid
+    lengths: NDArray[np.uint8]  # [vectors]
     residuals: NDArray[np.uint8]  # [vectors, bytes]
     list_offsets: NDArray[np.int64]  # [listed centroids + 1]
     list_passages: NDArray[np.uint32]  # the passages of each centroid, list after list
@@ -51,8 +52,7 @@ def search(
     """The best `k` passages, for a checked query."""
     searchable = view.passages.searchable(allowed)
     wanted = max(k, view.settings.candidates or automatic_candidates(k))
-    if not len(view.centroids):
-        return view.passages.best(np.empty(0, np.int64), np.empty(0, np.float32), k)
+    query = view.codec.turn(query)  # [query tokens, slots]
     table = view.centroids @ query.T  # [centroids, query tokens]
     positions = np.flatnonzero(searchable)
     if len(positions) > wanted:
@@ -99,7 +99,6 @@ def _full_scores(
     view: PlaidView, query: NDArray[np.float32], table: NDArray[np.float32], positions: NDArray[np.int64]
 ) -> NDArray[np.float32]:
     """MaxSim with the decoded vectors."""
-    folded, constant = view.codec.fold(query)
     starts, ends = view.passages.starts[positions], view.passages.ends[positions]
     rows = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)])  # [positions + 1]
     out = np.empty(len(positions), np.float32)
@@ -107,32 +106,36 @@ def _full_scores(
     while begin < len(positions):
         end = max(begin + 1, int(np.searchsorted(rows, rows[begin] + _ROWS, side="right")) - 1)
         _score_block(
-            view, table, folded, starts[begin:end], ends[begin:end], rows[begin : end + 1], out[begin:end]
+            view, query, table, starts[begin:end], ends[begin:end], rows[begin : end + 1], out[begin:end]
         )
         begin = end
-    return out + np.float32(constant)
+    return out
 
 
 def _score_block(
     view: PlaidView,
+    query: NDArray[np.float32],
     table: NDArray[np.float32],
-    folded: NDArray[np.float32],
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
     rows: NDArray[np.int64],
     out: NDArray[np.float32],
 ) -> None:
     rows = rows - rows[0]
-    codes = np.empty((int(rows[-1]), len(folded)), np.float32)
+    directions = np.empty((int(rows[-1]), query.shape[1]), np.float32)
 
     def unpack(begin: int, end: int) -> None:
         some = slice(begin, end)
-        unpack_residuals(view.residuals, view.codec.bits, starts[some], ends[some], int(rows[begin]), codes)
+        table = view.codec.table
+        unpack_residuals(view.residuals, table, starts[some], ends[some], int(rows[begin]), directions)
 
     def score(begin: int, end: int) -> None:
         some = slice(begin, end)
-        full_scores(residual, table, view.codes, starts[some], ends[some], int(rows[begin]), out[some])
+        full_scores(
+            products, table, view.codes, view.lengths, LENGTHS,
+            starts[some], ends[some], int(rows[begin]), out[some],
+        )  # fmt: skip
 
     in_parallel(unpack, len(starts), 64)
-    residual = codes @ folded  # [rows, query tokens]
+    products = directions @ query.T  # [rows, query tokens]
     in_parallel(score, len(starts), 64)
