@@ -56,6 +56,8 @@ def write_like(value: float, style: WrittenNumber, extra_decimals: int = 0) -> t
     if size and size < 10 ** (-decimals):  # do not round a small value away
         decimals = len(digits_of(round_to(mantissa, 2)).partition(".")[2])
     decimals = min(decimals, 9)
+    if extra_decimals and same_number(mantissa, round(mantissa, style.decimals)):
+        decimals = style.decimals  # nobody writes 170.0 where 17 stood
     text = f"{mantissa:,.{decimals}f}" if style.grouped or size >= 1e5 else f"{mantissa:.{decimals}f}"
     return text + scale_text, float(text.replace(",", "")) * scale
 

@@ -6,23 +6,14 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from random import Random
 
-import numpy as np
-
-from numcolbert.data.augment import (
-    concept_phrase,
-    convert,
-    convertible_units,
-    rewrite_value,
-    value_beside,
-    value_for,
-)
+from numcolbert.data.augment import concept_phrase, convert, value_beside
+from numcolbert.data.corpus_passages import TRIES, CorpusPassages, is_natural
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.mention_table import MentionTable
 from numcolbert.data.pool import Pool, Unit
 from numcolbert.data.queries import Asked, QueryStyle, render_query
 from numcolbert.data.triple import (
     Passage,
-    PassageQuantity,
     QueryCondition,
     Triple,
     is_borderline,
@@ -31,12 +22,13 @@ from numcolbert.data.triple import (
 )
 from numcolbert.data.triple_settings import Drawing, OperatorDrawing, TripleSettings
 from numcolbert.data.vocabulary import Vocabulary
-from numcolbert.data.writing import round_to, write_quantity
+from numcolbert.data.writing import round_to
 from numcolbert.errors import InputError
 from numcolbert.types import Operator
 
-_TRIES = 4
 _NO_SPAN = (0, 0)
+_AT_THE_BOUND = 0.25
+"""Share of inclusive bounds that are the positive's own value."""
 
 
 class CorpusSource:
@@ -62,14 +54,8 @@ class CorpusSource:
         self._styles = {
             flag: QueryStyle(long_share=settings.long_queries, distractor=flag) for flag in (False, True)
         }
-        self._other_units: dict[int, list[Unit]] = {}
-        self._known_units = self._common_units()
+        self._passages = CorpusPassages(table, vocabulary, settings.near_threshold)
         self._sentence_count = len(pool.sentences)
-
-    def _common_units(self) -> list[Unit]:
-        """Units that the corpus really uses: no one restates a dose in stones."""
-        counts = np.bincount(np.asarray(self._table.unit)[np.asarray(self._table.unit) >= 0])
-        return [self._vocabulary.units[i] for i in np.flatnonzero(counts >= 3).tolist()]
 
     def draw(self, rng: Random) -> Triple | None:
         """One triple, or None where the draw came to nothing; the stream then draws again."""
@@ -79,11 +65,20 @@ class CorpusSource:
         index = self._anchor(bisect_right(self._pair_steps, rng.random()), rng)
         row = table.anchor_row[index]
         pair = table.asked_pair[row]
-        made = self._condition(row, pair, self._operator(rng), rng)
+        operator = self._operator(rng)
+        # An equal threshold leaves the positive no other value; half of the time both get a fresh one.
+        fresh = operator == "=" and rng.random() < self.settings.positive_rewritten
+        made = self._condition(row, pair, operator, rng, fresh=fresh)
         if made is None:
             return None
         condition, asked = made
-        positive = self._positive(row, condition, rng)
+        positive = (
+            self._passages.rewritten(row, condition, True, rng)
+            if fresh
+            else self._positive(row, condition, rng)
+        )
+        if positive is None:
+            return None
         negative = self._negative(row, pair, condition, rng)
         if negative is None:
             return None
@@ -98,38 +93,23 @@ class CorpusSource:
         return rng.randrange(table.value_starts[value], table.value_starts[value + 1])
 
     def _condition(
-        self, row: int, pair: int, operator: Operator, rng: Random
+        self, row: int, pair: int, operator: Operator, rng: Random, *, fresh: bool = False
     ) -> tuple[QueryCondition, Asked] | None:
-        """A condition that the mention in `row` satisfies, and how it will be asked."""
+        """A condition that the mention in `row` satisfies, and how it will be asked.
+
+        A `fresh` one has a threshold near the mention's value, which is still to be written into it.
+        """
         table, settings = self._table, self.settings
-        value: float = table.value[row]
         base: float = table.base[row]
-        number = table.unit[row]
-        unit = self._vocabulary.units[number]
-        dimension = unit.dimension
-        low = high = value
-        if operator == "range":
-            low = value_beside(value, -1, rng, settings.near_threshold)
-            high = value_beside(value, 1, rng, settings.near_threshold)
-        elif operator != "=" and not (len(operator) == 2 and rng.random() < 0.25):
-            side = -1 if operator[0] == ">" else 1
-            observed = None
-            if rng.random() < settings.observed_threshold:
-                observed = self._observed(pair, base, side, rng)
-            if observed is None:
-                low = value_beside(
-                    value, side, rng, settings.near_threshold, whole=dimension.startswith("count")
-                )
-            else:
-                low = round_to((observed - unit.offset) / unit.factor, 12)
-            high = low
-        if rng.random() < settings.query_other_unit:
-            unit, low, high = self._in_another_unit(number, unit, operator, base, low, high, rng)
+        unit = self._passages.unit_of(row)
+        low, high = self._threshold(row, pair, operator, fresh, rng)
+        if not fresh and rng.random() < settings.query_other_unit:
+            unit, low, high = self._in_another_unit(row, operator, low, high, rng)
         base_low, base_high = low * unit.factor + unit.offset, high * unit.factor + unit.offset
-        if not satisfies(operator, base, base_low, base_high):
+        if not fresh and not satisfies(operator, base, base_low, base_high):
             return None
         concept = table.pool.concepts[table.concept[row]]
-        if self._held_out.blocks(concept.name, dimension, operator, base_low):
+        if self._held_out.blocks(concept.name, unit.dimension, operator, base_low):
             return None
         condition = QueryCondition(
             operator, table.pair[row], self._vocabulary.unit(unit), table.dimension[row], low, base_low,
@@ -137,6 +117,33 @@ class CorpusSource:
         )  # fmt: skip
         phrase = concept_phrase(concept, rng, settings.concept_expansion)
         return condition, Asked(phrase, operator, low, unit, high)
+
+    def _threshold(
+        self, row: int, pair: int, operator: Operator, fresh: bool, rng: Random
+    ) -> tuple[float, float]:
+        """The threshold (both ends of a range) in the row's own unit."""
+        table, near = self._table, self.settings.near_threshold
+        value: float = table.value[row]
+        unit = self._passages.unit_of(row)
+        whole = unit.dimension.startswith("count")
+        if operator == "range":
+            return value_beside(value, -1, rng, near), value_beside(value, 1, rng, near)
+        if fresh:
+            value = value_beside(value, rng.choice((-1, 1)), rng, near, whole=whole)
+            return value, value
+        if operator == "=" or (len(operator) == 2 and rng.random() < _AT_THE_BOUND):
+            return value, value
+        side = -1 if operator[0] == ">" else 1
+        if rng.random() < self.settings.observed_threshold:
+            observed = self._observed(pair, table.base[row], side, rng)
+            if observed is not None:
+                exact = (observed - unit.offset) / unit.factor
+                for digits in (3, 4, 6, 12):  # as a person would say it, unless that changes the answer
+                    low = round_to(exact, digits)
+                    if (low - value) * side > 0:
+                        return low, low
+        low = value_beside(value, side, rng, near, whole=whole)
+        return low, low
 
     def _observed(self, pair: int, base: float, side: int, rng: Random) -> float | None:
         """A base value observed for the pair on one side of `base`."""
@@ -149,13 +156,16 @@ class CorpusSource:
         return table.anchor_base[rng.randrange(first, last)] if first < last else None
 
     def _in_another_unit(
-        self, number: int, unit: Unit, operator: Operator, base: float, low: float, high: float, rng: Random
+        self, row: int, operator: Operator, low: float, high: float, rng: Random
     ) -> tuple[Unit, float, float]:
-        """The threshold in another unit, rounded as far as the anchor still satisfies it."""
-        other = self._other_unit(number, rng)
+        """The threshold in another unit, rounded as far as the row's value still satisfies it."""
+        unit, base = self._passages.unit_of(row), self._table.base[row]
+        other = self._passages.other_unit(row, rng)
         if other is None:
             return unit, low, high
         exact_low, exact_high = convert(low, unit, other), convert(high, unit, other)
+        if not (is_natural(exact_low, low) and is_natural(exact_high, high)):
+            return unit, low, high
         for digits in (3, 4, 6):
             new_low, new_high = round_to(exact_low, digits), round_to(exact_high, digits)
             base_low = new_low * other.factor + other.offset
@@ -166,35 +176,17 @@ class CorpusSource:
                 return other, new_low, new_high
         return unit, low, high
 
-    def _other_unit(self, number: int, rng: Random) -> Unit | None:
-        choices = self._other_units.get(number)
-        if choices is None:
-            choices = convertible_units(self._vocabulary.units[number], self._known_units)
-            self._other_units[number] = choices
-        return rng.choice(choices) if choices else None
-
     # ---- the passages ----------------------------------------------------------------------------------
 
     def _positive(self, row: int, condition: QueryCondition, rng: Random) -> Passage:
         settings = self.settings
-        sentence = self._table.sentence[row]
         drawn = rng.random()
+        changed = None
         if drawn < settings.positive_rewritten:
-            changed = self._rewritten(row, condition, True, rng)
-            if changed is not None:
-                return changed
+            changed = self._passages.rewritten(row, condition, True, rng)
         elif drawn < settings.positive_rewritten + settings.positive_other_unit:
-            other = self._other_unit(self._table.unit[row], rng)
-            if other is not None:
-                unit = self._vocabulary.units[self._table.unit[row]]
-                value = round_to(convert(self._table.value[row], unit, other), 6)
-                base = value * other.factor + other.offset
-                ends = (condition.base_value, condition.base_high)
-                if not any(is_borderline(base, end) for end in ends):
-                    changed = self._with_quantity(row, value, other, rng)
-                    if passage_satisfies(condition, changed):
-                        return changed
-        return self._table.passage(sentence)
+            changed = self._passages.restated(row, condition, rng)
+        return changed or self._table.passage(self._table.sentence[row])
 
     def _negative(self, row: int, pair: int, condition: QueryCondition, rng: Random) -> Passage | None:
         kind = self._negative_kind(rng)
@@ -206,63 +198,13 @@ class CorpusSource:
         elif kind == "random":
             found = self._random(row, condition, rng)
         elif kind == "unit":
-            found = self._other_unit_negative(row, condition, rng)
+            found = self._passages.in_breaking_unit(row, condition, rng)
         elif kind == "rewritten":
             other = self._table.anchor_row[self._anchor(pair, rng)]
-            found = self._rewritten(other, condition, False, rng)
+            found = self._passages.rewritten(other, condition, False, rng)
         if found is None:  # a twin can be made of almost every sentence
-            found = self._rewritten(row, condition, False, rng)
+            found = self._passages.rewritten(row, condition, False, rng)
         return found or self._observed_negative(pair, condition, rng)
-
-    def _rewritten(self, row: int, condition: QueryCondition, wanted: bool, rng: Random) -> Passage | None:
-        """The row's sentence with a value that satisfies (or violates) the condition."""
-        table = self._table
-        sentence = table.sentence[row]
-        if not wanted and not self._is_clean(sentence, condition, table.concept[row], skip=row):
-            return None
-        number = table.unit[row]
-        unit = self._vocabulary.units[number]
-        low = round_to((condition.base_value - unit.offset) / unit.factor, 12)
-        high = round_to((condition.base_high - unit.offset) / unit.factor, 12)
-        text = table.sentences[sentence]
-        span = (table.value_start[row], table.value_end[row])
-        whole = unit.dimension.startswith("count")
-        for _ in range(_TRIES):
-            new = value_for(
-                condition.operator, low, high, wanted, rng, self.settings.near_threshold, whole=whole
-            )
-            changed = rewrite_value(text, span, table.value[row], new, rng)
-            if changed is None:
-                return None
-            new_text, stated = changed
-            base = stated * unit.factor + unit.offset
-            if satisfies(condition.operator, base, condition.base_value, condition.base_high) == wanted:
-                quantity = PassageQuantity(table.pair[row], number, table.dimension[row], base)
-                return table.passage(sentence, new_text, {row: quantity})
-        return None
-
-    def _with_quantity(self, row: int, value: float, unit: Unit, rng: Random) -> Passage:
-        """The row's sentence with its whole quantity, unit and all, replaced."""
-        table = self._table
-        sentence = table.sentence[row]
-        text = table.sentences[sentence]
-        text = text[: table.span_start[row]] + write_quantity(value, unit, rng) + text[table.span_end[row] :]
-        dimension = self._vocabulary.dimension(unit.dimension)
-        pair = table.pair[row] if dimension == table.dimension[row] else -1
-        base = value * unit.factor + unit.offset
-        quantity = PassageQuantity(pair, self._vocabulary.unit(unit), dimension, base)
-        return table.passage(sentence, text, {row: quantity})
-
-    def _other_unit_negative(self, row: int, condition: QueryCondition, rng: Random) -> Passage | None:
-        """The same digits in a unit that breaks the label: other size, or not comparable at all."""
-        table = self._table
-        if not self._is_clean(table.sentence[row], condition, table.concept[row], skip=row):
-            return None
-        unit = self._other_unit(table.unit[row], rng)
-        if unit is None or rng.random() < 0.3:
-            unit = rng.choice(self._known_units)
-        changed = self._with_quantity(row, table.value[row], unit, rng)
-        return None if passage_satisfies(condition, changed) else changed
 
     def _observed_negative(self, pair: int, condition: QueryCondition, rng: Random) -> Passage | None:
         """A passage about the pair whose value violates the condition, half of the time a close one."""
@@ -281,7 +223,7 @@ class CorpusSource:
         sides = [side for side in sides if side[0] < side[1]]
         if not sides:
             return None
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             start, end = sides[0] if len(sides) == 1 else rng.choice(sides)
             if rng.random() < 0.5:  # among the nearest tenth
                 reach = max(8, (end - start) // 10)
@@ -291,7 +233,7 @@ class CorpusSource:
                     end = min(end, start + reach)
             row = table.anchor_row[rng.randrange(start, end)]
             sentence = table.sentence[row]
-            if self._is_clean(sentence, condition, table.concept[row]):
+            if self._passages.is_clean(sentence, condition, table.concept[row]):
                 return table.passage(sentence)
         return None
 
@@ -299,55 +241,31 @@ class CorpusSource:
         """A passage where a number of the right dimension satisfies the condition and means another thing."""
         table = self._table
         own = table.words[table.concept[row]]
-        for _ in range(2 * _TRIES):
+        for _ in range(2 * TRIES):
             other = table.anchor_row[self._anchor(bisect_right(self._pair_steps, rng.random()), rng)]
             if table.dimension[other] != condition.dimension or not own.isdisjoint(
                 table.words[table.concept[other]]
             ):
                 continue
-            if not self._is_clean(table.sentence[other], condition, table.concept[row], skip=other):
+            if not self._passages.is_clean(table.sentence[other], condition, table.concept[row], skip=other):
                 continue
             if satisfies(condition.operator, table.base[other], condition.base_value, condition.base_high):
                 return table.passage(table.sentence[other])
-            changed = self._rewritten_elsewhere(other, condition, rng)
-            if changed is not None:
+            changed = self._passages.rewritten(other, condition, True, rng)
+            if changed is not None and not passage_satisfies(condition, changed):
                 return changed
         return None
 
-    def _rewritten_elsewhere(self, row: int, condition: QueryCondition, rng: Random) -> Passage | None:
-        """Another concept's sentence, given a value that would satisfy the condition."""
-        changed = self._rewritten(row, condition, True, rng)
-        return None if changed is None or passage_satisfies(condition, changed) else changed
-
     def _random(self, row: int, condition: QueryCondition, rng: Random) -> Passage | None:
         table = self._table
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             if rng.random() < 0.5:
                 sentence = rng.randrange(self._sentence_count)
             else:
                 sentence = table.sentence[table.anchor_row[rng.randrange(len(table.anchor_row))]]
-            if self._is_clean(sentence, condition, table.concept[row]):
+            if self._passages.is_clean(sentence, condition, table.concept[row]):
                 return table.passage(sentence)
         return None
-
-    def _is_clean(self, sentence: int, condition: QueryCondition, concept: int, skip: int = -1) -> bool:
-        """Whether no quantity of the sentence satisfies the condition, nor one that might mean the same.
-
-        A quantity whose concept is unknown or shares a word with the asked one counts as such: mining is
-        not perfect, and a wrong negative costs more than a lost one.
-        """
-        table = self._table
-        own = table.words[concept]
-        operator, low, high = condition.operator, condition.base_value, condition.base_high
-        for row in table.rows_of(sentence):
-            if row == skip or table.dimension[row] != condition.dimension:
-                continue
-            ends = (table.base[row], table.low[row], table.high[row])
-            if any(satisfies(operator, end, low, high) for end in ends if end == end):
-                other = table.concept[row]
-                if other < 0 or table.pair[row] == condition.pair or not own.isdisjoint(table.words[other]):
-                    return False
-        return True
 
     # ---- two conditions --------------------------------------------------------------------------------
 
@@ -364,10 +282,12 @@ class CorpusSource:
         broken = rng.randrange(2)
         if rng.random() < 0.4:  # another passage that satisfies one condition and says nothing of the other
             other = self._satisfying(rows[1 - broken], conditions[1 - broken], rng)
-            if other is not None and self._is_clean(other, conditions[broken], table.concept[rows[broken]]):
+            if other is not None and self._passages.is_clean(
+                other, conditions[broken], table.concept[rows[broken]]
+            ):
                 negative = table.passage(other)
         if negative is None:
-            negative = self._rewritten(rows[broken], conditions[broken], False, rng)
+            negative = self._passages.rewritten(rows[broken], conditions[broken], False, rng)
         if negative is None:
             return None
         return self._triple(asked, conditions, table.passage(table.sentence[rows[0]]), negative, rng)
@@ -375,10 +295,11 @@ class CorpusSource:
     def _satisfying(self, row: int, condition: QueryCondition, rng: Random) -> int | None:
         """A sentence about the row's pair, found by a few draws, that satisfies the condition."""
         table = self._table
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             other = table.anchor_row[self._anchor(table.asked_pair[row], rng)]
             if satisfies(condition.operator, table.base[other], condition.base_value, condition.base_high):
-                return table.sentence[other]
+                found: int = table.sentence[other]
+                return found
         return None
 
     # ---- together --------------------------------------------------------------------------------------

@@ -55,14 +55,17 @@ class Triple:
 EQUAL_WITHIN = 1e-6
 """Relative difference up to which two base values are the same: conversion and rounding stay below it."""
 
+ROUNDED_WITHIN = 5e-3
+"""The same for values in different units, which people round."""
+
 
 def same_value(one: float, other: float) -> bool:
     return abs(one - other) <= EQUAL_WITHIN * max(abs(one), abs(other))
 
 
 def is_borderline(one: float, other: float) -> bool:
-    """Whether two values are told apart by rounding alone: 20 minutes and 0.33333 hours."""
-    return not same_value(one, other) and abs(one - other) < 1e-3 * max(abs(one), abs(other))
+    """Whether two values in different units might be meant as the same: 310 miles and 500 kilometres."""
+    return not same_value(one, other) and abs(one - other) < ROUNDED_WITHIN * max(abs(one), abs(other))
 
 
 def satisfies(operator: Operator, value: float, low: float, high: float) -> bool:

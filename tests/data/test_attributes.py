@@ -1,0 +1,96 @@
+"""The attribute tables agree with the extractor's units, and their sentences say what is labelled."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+
+from numcolbert.data.attribute_sentences import SENTENCES, domains, make_frame, unit_table
+from numcolbert.data.triple_settings import TripleSettings
+from numcolbert.data.triples import TripleStream
+from numcolbert.data.writing import write_quantity
+from numcolbert.quantities import extract, units
+
+
+@pytest.mark.parametrize("unit", unit_table().values(), ids=lambda u: u.name)
+def test_a_unit_is_worth_what_the_extractor_says(unit) -> None:
+    if unit.dimension.startswith("count:"):
+        assert unit.dimension == f"count:{unit.name}" and unit.factor == 1.0
+        return
+    known = units.lookup(unit.name)
+    assert known.dimension == unit.dimension
+    assert known.factor == pytest.approx(unit.factor, rel=1e-9)
+    assert known.offset == pytest.approx(unit.offset, rel=1e-9)
+
+
+@pytest.mark.parametrize("unit", unit_table().values(), ids=lambda u: u.name)
+def test_every_surface_is_read_as_its_unit(unit) -> None:
+    counted = unit.dimension.startswith("count:")
+    for surface in unit.surfaces[:1] if counted else unit.surfaces:  # the plural: "37 patient" is not English
+        (quantity,) = extract(f"It is said to be 37 {surface} in all.")
+        assert (quantity.dimension, quantity.base_value) == (
+            unit.dimension,
+            pytest.approx(37 * unit.factor + unit.offset),
+        ), surface
+    for prefix in unit.prefixes:
+        (quantity,) = extract(f"It is said to be {prefix} 37 in all.")
+        assert quantity.dimension == unit.dimension, prefix
+
+
+def test_there_are_many_domains_attributes_and_sentences() -> None:
+    assert len(domains()) >= 25
+    attributes = [a for d in domains() for a in d.attributes]
+    assert len(attributes) >= 120
+    assert len(set(SENTENCES)) >= 20
+    assert len({a.dimension for a in attributes}) >= 20
+    for domain in domains():
+        assert len(domain.attributes) >= 3, domain.one
+        assert len({a.concept for a in domain.attributes}) == len(domain.attributes)
+    for attribute in attributes:
+        assert attribute.low < attribute.high
+        assert attribute.variants
+        assert all(say.count("{q}") == 1 for say in attribute.says)
+        assert len({unit.dimension for unit in attribute.units}) == 1
+
+
+def test_sentences_are_complete_and_read_back() -> None:
+    """Fill every attribute's sentences and ask the extractor what they say."""
+    rng = Random(6)
+    wrong = Counter()
+    total = 0
+    for domain in domains():
+        for attribute in domain.attributes:
+            for _ in range(8):
+                frame = make_frame(domain, attribute, rng)
+                unit = rng.choice(attribute.units)
+                value = attribute.plausible(rng)
+                text = frame.fill(write_quantity(value, unit, rng))
+                assert not any(mark in text for mark in "{}\x01"), text
+                stated = {(q.dimension, float(f"{q.base_value:.6g}")) for q in extract(text)}
+                labels = [(unit, value), *((other.unit, other.value) for other in frame.others)]
+                for label, amount in labels:
+                    total += 1
+                    base = float(f"{amount * label.factor + label.offset:.6g}")
+                    if (label.dimension, base) not in stated:
+                        wrong[f"{label.name} {amount}: {text}"] += 1
+    assert sum(wrong.values()) / total < 0.03, wrong.most_common(20)
+
+
+def test_conversion_is_exercised() -> None:
+    settings = TripleSettings(two_conditions=0.0)
+    stream = TripleStream([], seed=8, settings=settings)
+    crossed = 0
+    triples = stream.next_block(2000)
+    for triple in triples:
+        (condition,) = triple.conditions
+        about = [q for q in triple.positive.quantities if q.pair == condition.pair]
+        crossed += any(q.unit != condition.unit for q in about)
+    assert crossed / len(triples) > 0.05
+
+
+def test_a_sentence_often_holds_other_quantities() -> None:
+    triples = TripleStream([], seed=8).next_block(2000)
+    several = sum(len(t.positive.quantities) > 1 for t in triples)
+    assert several / len(triples) > 0.3
