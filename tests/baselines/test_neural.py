@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +10,6 @@ import pytest
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
-
-from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors  # noqa: E402
-from transformers import BertConfig, BertModel, PreTrainedTokenizerFast  # noqa: E402
 
 from numcolbert.baselines import fitting, splade  # noqa: E402
 from numcolbert.baselines.deepquant import (  # noqa: E402
@@ -36,77 +32,21 @@ from numcolbert.baselines.splade import (  # noqa: E402
     sparse_vectors,
     train_splade,
 )
-from numcolbert.data.triple import Passage, PassageQuantity, QueryCondition, Triple  # noqa: E402
+from numcolbert.data.triple import Triple  # noqa: E402
 from numcolbert.errors import ModelError, UsageError  # noqa: E402
 from numcolbert.train.model_setup import ModelSettings  # noqa: E402
 from numcolbert.train.recipe import OptimiserSettings, Recipe, RunSettings  # noqa: E402
-from numcolbert.train.sources import DataSettings, write_triples  # noqa: E402
+from numcolbert.train.sources import DataSettings  # noqa: E402
 from numcolbert.types import Document  # noqa: E402
 
 pytestmark = pytest.mark.train
 
-WORDS = [
-    "revenue", "profit", "weight", "height", "above", "below", "of", "dollars", "kilograms", "the", "company",
-    "reported", "was",
-]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def backbone(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A two-layer BERT with random weights and a vocabulary of words and digits."""
-    torch.manual_seed(0)
-    folder = tmp_path_factory.mktemp("backbone")
-    entries = ["[PAD]", "[unused1]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *WORDS]
-    entries += [str(d) for d in range(10)] + [f"##{d}" for d in range(10)] + list("$.,%")
-    vocabulary = {word: i for i, word in enumerate(entries)}
-    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    tokenizer.normalizer = normalizers.BertNormalizer()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        special_tokens=[("[CLS]", vocabulary["[CLS]"]), ("[SEP]", vocabulary["[SEP]"])],
-    )
-    PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, unk_token="[UNK]", pad_token="[PAD]", cls_token="[CLS]",
-        sep_token="[SEP]", mask_token="[MASK]", model_max_length=64,
-    ).save_pretrained(folder)  # fmt: skip
-    config = BertConfig(
-        vocab_size=len(vocabulary), hidden_size=32, num_hidden_layers=2, num_attention_heads=2,
-        intermediate_size=64, max_position_embeddings=64, initializer_range=0.3,
-    )  # fmt: skip
-    BertModel(config).save_pretrained(folder)
-    return str(folder)
-
-
-def triples(count: int) -> list[Triple]:
-    draw = random.Random(0)
-    made = []
-    for _ in range(count):
-        pair = draw.randrange(2)
-        word, unit = (("revenue", "dollars"), ("weight", "kilograms"))[pair]
-        threshold = draw.randrange(10, 90)
-        above = draw.random() < 0.5
-        right = draw.randrange(threshold + 1, 100) if above else draw.randrange(1, threshold)
-        wrong = draw.randrange(1, threshold) if above else draw.randrange(threshold + 1, 100)
-        query = f"{word} {'above' if above else 'below'} {threshold} {unit}"
-        condition = QueryCondition(
-            ">" if above else "<", pair, pair, pair, threshold, threshold, threshold, (0, len(query))
-        )
-
-        def passage(value: int, word: str = word, unit: str = unit, pair: int = pair) -> Passage:
-            text = f"the company reported {word} of {value} {unit}"
-            return Passage(text, [PassageQuantity(pair, pair, pair, value)])
-
-        made.append(Triple(query, [condition], passage(right), passage(wrong)))
-    return made
-
 
 @pytest.fixture
-def recipe(tmp_path: Path, backbone: str) -> Recipe:
-    write_triples(tmp_path / "triples.jsonl", triples(400))
+def recipe(backbone: str, triples_file: Path) -> Recipe:
     return Recipe(
         model=ModelSettings(backbone=backbone),
-        data=DataSettings(triples=tmp_path / "triples.jsonl", workers=0),
+        data=DataSettings(triples=triples_file, workers=0),
         optimiser=OptimiserSettings(batch=16, lr=2e-3, head_factor=2.0),
         run=RunSettings(steps=40, device="cpu", log_every=1),
     )
@@ -124,8 +64,8 @@ def losses_of(folder: Path, name: str) -> list[float]:
     return [json.loads(line)[name] for line in (folder / "log.jsonl").read_text().splitlines()]
 
 
-def test_rivals_leave_out_other_right_answers() -> None:
-    first, second = triples(2)
+def test_rivals_leave_out_other_right_answers(triples: list[Triple]) -> None:
+    first, second = triples[:2]
     same = replace(first)
     mask = fitting.rivals([first, same])
     assert mask.shape == (2, 4)
@@ -286,11 +226,11 @@ def test_a_folder_that_is_no_deepquant(tmp_path: Path) -> None:
         load_deepquant(tmp_path)
 
 
-def test_batches_survive_the_way_through_workers(backbone: str) -> None:
+def test_batches_survive_the_way_through_workers(backbone: str, triples: list[Triple]) -> None:
     import pickle
 
     model, text = build_deepquant(backbone)
-    made = triples(3)
+    made = triples[:3]
     batch = text(made)
     again = pickle.loads(pickle.dumps(text))(made)
     assert all(torch.equal(batch[name], again[name]) for name in batch)

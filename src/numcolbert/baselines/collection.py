@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numcolbert.baselines.ranker import Query
 from numcolbert.errors import InputError
-from numcolbert.train.benchmarks import Benchmark, read_benchmark, read_corpus
+from numcolbert.train.benchmarks import Benchmark, read_corpus
 from numcolbert.types import Condition, Document, Quantity
 
 
-@dataclass(frozen=True, slots=True)
-class Collection:
-    name: str
-    documents: list[Document]
-    queries: list[Query]
-
-
-def read_collection(folder: Path) -> Collection:
-    """Corpus and queries; concepts and gold conditions where the folder has `attributes.json`."""
-    benchmark = read_benchmark(folder)
-    corpus = read_corpus(benchmark.corpus_path)
-    documents = [Document(i, text) for i, text in zip(corpus.ids, corpus.texts, strict=True)]
-    return Collection(benchmark.name, documents, read_queries(benchmark))
+def read_documents(corpus: Path) -> list[Document]:
+    rows = read_corpus(corpus)
+    return [Document(name, text) for name, text in zip(rows.ids, rows.texts, strict=True)]
 
 
 def read_queries(benchmark: Benchmark) -> list[Query]:
+    """Queries with concept and gold condition where the folder has `attributes.json`."""
     return [
         _query(benchmark.path, query, text, benchmark.attributes.get(query))
         for query, text in zip(benchmark.query_ids, benchmark.query_texts, strict=True)

@@ -155,10 +155,9 @@ class DeepQuant(nn.Module):
     def number_loss(self, texts: Marked, encoded: Encoded) -> Tensor:
         """Read each number back from its vector: cross-entropy of the exponent, MSE of the mantissa."""
         real = texts.number_mask
-        if not bool(real.any()):
-            return encoded.mantissa.sum() * 0
-        exponent = cross_entropy(encoded.exponent[real], texts.exponent[real])
-        return exponent + mse_loss(encoded.mantissa[real], texts.mantissa[real] / 10)
+        exponent = cross_entropy(encoded.exponent.flatten(0, 1), texts.exponent.flatten(), reduction="none")
+        mantissa = mse_loss(encoded.mantissa, texts.mantissa / 10, reduction="none")
+        return ((exponent.view_as(mantissa) + mantissa) * real).sum() / real.sum().clamp(min=1)
 
     def order_loss(self, queries: Marked, asked: Encoded, passages: Marked, given: Encoded) -> Tensor:
         """Each operator's product says whether the relation holds between a query's and a passage's number.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
@@ -84,13 +85,13 @@ def rivals(triples: Sequence[Triple]) -> Tensor:
 
 def _quantities(passages: Sequence[Passage]) -> DocumentQuantities:
     columns = max(1, max(len(p.quantities) for p in passages))
-    whole = torch.full((3, len(passages), columns), -1, dtype=torch.long)
-    value = torch.zeros(len(passages), columns, dtype=torch.float64)
+    whole = np.full((3, len(passages), columns), -1, np.int64)
+    value = np.zeros((len(passages), columns))
     for row, passage in enumerate(passages):
         for column, quantity in enumerate(passage.quantities):
-            whole[:, row, column] = torch.tensor([quantity.unit, quantity.dimension, quantity.pair])
+            whole[:, row, column] = quantity.unit, quantity.dimension, quantity.pair
             value[row, column] = quantity.base_value
-    return DocumentQuantities(whole[0], whole[1], whole[2], value)
+    return DocumentQuantities(*(torch.from_numpy(part) for part in whole), base_value=torch.from_numpy(value))
 
 
 def retrieval_loss(scores: Tensor, rivals: Tensor) -> Tensor:

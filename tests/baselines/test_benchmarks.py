@@ -1,0 +1,93 @@
+"""Benchmark folders in, runs out: how the neural baselines are trained and ranked from a terminal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from numcolbert.baselines.collection import read_documents, read_queries
+from numcolbert.errors import InputError
+from numcolbert.train.benchmarks import read_benchmark
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path) -> Path:
+    folder = tmp_path / "tiny"
+    (folder / "suites" / "hard").mkdir(parents=True)
+    documents = {"d1": "revenue of 50 dollars", "d2": "weight of 5 kilograms"}
+    (folder / "corpus.jsonl").write_text(
+        "".join(json.dumps({"_id": name, "text": text}) + "\n" for name, text in documents.items())
+    )
+    for place, query in ((folder, "q1"), (folder / "suites" / "hard", "h1")):
+        (place / "queries.jsonl").write_text(
+            json.dumps({"_id": query, "text": "revenue above 40 dollars"}) + "\n"
+        )
+        (place / "qrels.trec").write_text(f"{query} 0 d1 1\n")
+    attributes = {
+        "q1": {
+            "concept": "revenue", "phrase": "revenues", "operator": ">", "value": 40, "unit": "USD",
+            "dimension": "currency:USD", "base_value": 40.0, "base_high": 40.0, "span": [14, 24],
+            "expanded": False, "seen": True,
+        }
+    }  # fmt: skip
+    (folder / "attributes.json").write_text(json.dumps(attributes))
+    return folder
+
+
+def test_queries_have_concept_and_condition(benchmark: Path) -> None:
+    found = read_benchmark(benchmark)
+    (query,) = read_queries(found)
+    assert (query.id, query.concept) == ("q1", "revenues")
+    assert query.condition is not None
+    assert query.condition.operator == ">" and query.condition.quantity.value == 40
+    assert query.text[slice(*query.condition.span)] == "40 dollars"
+    assert [d.id for d in read_documents(found.corpus_path)] == ["d1", "d2"]
+    (plain,) = read_queries(read_benchmark(benchmark / "suites" / "hard"))
+    assert plain.condition is None and plain.concept is None
+
+
+def test_attributes_that_cannot_be_read(benchmark: Path) -> None:
+    (benchmark / "attributes.json").write_text(json.dumps({"q1": {"operator": ">"}}))
+    with pytest.raises(InputError, match="attributes of query 'q1'"):
+        read_queries(read_benchmark(benchmark))
+
+
+@pytest.mark.train
+@pytest.mark.parametrize("system", ["splade", "deepquant"])
+def test_train_and_rank_from_the_terminal(
+    system: str,
+    benchmark: Path,
+    tmp_path: Path,
+    backbone: str,
+    triples_file: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    from numcolbert.baselines.__main__ import main
+
+    recipe = tmp_path / "recipe.toml"
+    recipe.write_text(
+        f'[model]\nbackbone = "{backbone}"\n[data]\ntriples = "{triples_file}"\nworkers = 0\n'
+        f'[optimiser]\nbatch = 8\n[run]\nsteps = 2\ndevice = "cpu"\nevaluate_at_end = ["{benchmark}"]\n'
+    )
+    out = tmp_path / "out"
+    assert main(["train", system, str(recipe), "--set", "run.steps=3", "-o", str(out)]) == 0
+    outcome = json.loads(capsys.readouterr().out)
+    assert outcome["steps"] == 3 and set(outcome["results"]) == {"tiny", "tiny/hard"}
+    assert (out / "tiny-hard.trec").is_file() and (out / "recipe.json").is_file()
+    again = tmp_path / "again"
+    assert (
+        main(["rank", system, str(out / "model"), str(benchmark), "--device", "cpu", "-o", str(again)]) == 0
+    )
+    # A model saved and opened ranks alike; the tag is the folder's name.
+    first, second = ((folder / "tiny.trec").read_text().split("\n") for folder in (out, again))
+    assert [line.split()[2] for line in first if line] == [line.split()[2] for line in second if line]
+
+
+@pytest.mark.train
+def test_errors_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from numcolbert.baselines.__main__ import main
+
+    assert main(["rank", "deepquant", str(tmp_path), str(tmp_path), "-o", str(tmp_path / "o")]) == 1
+    assert "error: " in capsys.readouterr().err
