@@ -25,6 +25,8 @@ class Attribute:
     """In `units[0]`."""
     high: float
     says: tuple[str, ...]
+    whole: bool
+    """Whether its values are counts."""
 
     @property
     def name(self) -> str:
@@ -34,10 +36,6 @@ class Attribute:
     @property
     def dimension(self) -> str:
         return self.units[0].dimension
-
-    @property
-    def whole(self) -> bool:
-        return self.dimension.startswith("count")
 
     @property
     def counts_itself(self) -> bool:
@@ -110,6 +108,7 @@ def domains() -> tuple[Domain, ...]:
             low=float(low),
             high=float(high),
             says=tuple(entry["says"]),
+            whole=units[entry["units"][0]].dimension.startswith("count"),
         )
 
     return tuple(

@@ -17,6 +17,7 @@ from typing import Protocol
 
 from numcolbert.data.attributes import AttributeSource
 from numcolbert.data.corpus_source import CorpusSource
+from numcolbert.data.dice import Dice
 from numcolbert.data.general_source import GeneralSource
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Pool, Unit
@@ -107,7 +108,7 @@ class TripleStream:
     def _generate(self, start: int) -> Iterator[Triple]:
         block, skipped = divmod(start, BLOCK)
         while True:
-            rng = Random(f"{self.seed}/{self.worker}/{block}")
+            rng = Dice(f"{self.seed}/{self.worker}/{block}")
             for place in range(BLOCK):
                 triple = self._one(rng)
                 if place >= skipped:
