@@ -46,7 +46,7 @@ def test_another_seed_or_rank_gives_other_batches(feed: FeedSettings) -> None:
 
 def test_a_worker_that_fails_says_why(feed: FeedSettings) -> None:
     broken = replace(feed, data=replace(feed.data, triples=Path("nowhere.jsonl"), workers=1))
-    with pytest.raises(WorkerFailedError, match="nowhere.jsonl"):
+    with pytest.raises(WorkerFailedError, match=r"nowhere\.jsonl"):
         take(broken, 1)
 
 

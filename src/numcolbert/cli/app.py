@@ -8,7 +8,20 @@ from typing import Annotated
 import typer
 
 from numcolbert import __version__
-from numcolbert.cli import bench, data, doctor, evaluate, explain, index, quantities, rerank, search
+from numcolbert.cli import (
+    bench,
+    data,
+    demo,
+    doctor,
+    evaluate,
+    explain,
+    index,
+    quantities,
+    rerank,
+    search,
+    serve,
+    train,
+)
 from numcolbert.errors import NumColBERTError
 from numcolbert.progress import TerminalListener, listening
 
@@ -19,15 +32,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command("demo")(demo.demo)
 app.add_typer(index.app, name="index")
 app.command("search")(search.search)
 app.command("rerank")(rerank.rerank)
 app.command("explain")(explain.explain)
+app.command("serve")(serve.serve)
 app.add_typer(data.app, name="data")
 app.add_typer(bench.app, name="bench")
 app.command("doctor")(doctor.doctor)
 app.command("quantities")(quantities.quantities)
 app.command("evaluate")(evaluate.evaluate)
+app.command("train")(train.train)
 
 
 def _print_version(wanted: bool) -> None:

@@ -137,6 +137,10 @@ class PackedEncoder(nn.Module):
         return int(self.backbone.config.hidden_size if last is None else last.out_features)
 
     @property
+    def compiled(self) -> bool:
+        return self._finish is not finish_layer
+
+    @property
     def needs_buckets(self) -> bool:
         return self.attention.needs_buckets
 

@@ -63,7 +63,7 @@ def train(recipe: Recipe) -> Outcome:
 
 
 class Trainer:
-    def __init__(self, recipe: Recipe, budget: Budget) -> None:
+    def __init__(self, recipe: Recipe, budget: Budget, *, writes: bool = True) -> None:
         self.recipe, self.budget = recipe, budget
         run = recipe.run
         self.processes = Processes.from_environment(run.device)
@@ -89,7 +89,7 @@ class Trainer:
         self.wrapped = self.processes.wrap(self.module)
         self._stop_asked = False
         self.journal: Journal | None = None
-        if self.processes.is_main:
+        if self.processes.is_main and writes:
             self.journal = Journal(self.output, tensorboard=run.tensorboard, keep=resumed)
             (self.output / "recipe.json").write_text(json.dumps(recipe.as_dict(), indent=1), encoding="utf-8")
 

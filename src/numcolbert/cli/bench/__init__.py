@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from numcolbert.cli.bench import extractor
+from numcolbert.cli.bench import extractor, train
 
 app = typer.Typer(help="Measure extractors, engines, encoders and training.", no_args_is_help=True)
 app.command("extractor")(extractor.extractor)
+app.command("train")(train.train)

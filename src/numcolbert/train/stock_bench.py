@@ -1,0 +1,98 @@
+"""sentence-transformers' own way to train the same model on the same triples, for comparison."""
+
+from __future__ import annotations
+
+import importlib
+import tempfile
+import time
+from typing import Any
+
+import torch
+
+from numcolbert.train.model_setup import build_model
+from numcolbert.train.recipe import Recipe
+from numcolbert.train.sources import open_source
+
+STEPS = 12
+"""Steps of the stock trainer that are timed; it is slow, and its rate is steady."""
+
+
+def stock_rate(recipe: Recipe, device: torch.device, seconds: float) -> dict[str, float]:
+    """Triples a second of `MultiVectorEncoderTrainer` (where `datasets` is installed) and of a plain loop.
+
+    Both use sentence-transformers' ranking loss over MaxSim with the recipe's batch, bf16 on a GPU.
+    """
+    batch = recipe.optimiser.batch
+    triples = open_source(recipe.data, recipe.run.seed, 0).next_block(batch * STEPS)
+    columns = {
+        "query": [t.query for t in triples],
+        "positive": [t.positive.text for t in triples],
+        "negative": [t.negative.text for t in triples],
+    }
+    rates = {"stock loop": _loop_rate(recipe, device, columns, seconds)}
+    try:
+        datasets = importlib.import_module("datasets")  # the trainer takes no other kind
+    except ImportError:
+        return rates
+    rates["stock trainer"] = _trainer_rate(recipe, device, datasets.Dataset.from_dict(columns))
+    return rates
+
+
+def _model_and_loss(recipe: Recipe, device: torch.device) -> tuple[Any, Any]:
+    from sentence_transformers.multi_vector_encoder.losses import MultiVectorMultipleNegativesRankingLoss
+
+    model = build_model(recipe.model, device).train()
+    return model, MultiVectorMultipleNegativesRankingLoss(model, scale=1.0, score_mini_batch_size=32)
+
+
+def _loop_rate(recipe: Recipe, device: torch.device, columns: dict[str, list[str]], seconds: float) -> float:
+    """A plain loop: tokenise, forward, backward, step."""
+    model, loss = _model_and_loss(recipe, device)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=recipe.optimiser.lr)
+    batch = recipe.optimiser.batch
+    done, start = 0, 0.0
+    for step in range(STEPS):
+        part = slice(step * batch, (step + 1) * batch)
+        features = []
+        for name, texts in columns.items():
+            task = "query" if name == "query" else "document"
+            made = model.preprocess(texts[part], prompt=model.prompts[task], task=task)
+            moved = {k: v.to(device) if isinstance(v, torch.Tensor) else v for k, v in made.items()}
+            features.append({**moved, "task": task})
+        with torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"):
+            value = loss(features)
+        value.backward()
+        optimiser.step()
+        optimiser.zero_grad(set_to_none=True)
+        if device.type == "cuda":
+            torch.cuda.synchronize()
+        if step == 1:
+            start = time.monotonic()  # the first two warm up
+        elif step > 1:
+            done += batch
+            if time.monotonic() - start > seconds:
+                break
+    return round(done / max(time.monotonic() - start, 1e-9), 1)
+
+
+def _trainer_rate(recipe: Recipe, device: torch.device, dataset: Any) -> float:
+    from sentence_transformers import MultiVectorEncoderTrainer, MultiVectorEncoderTrainingArguments
+
+    model, loss = _model_and_loss(recipe, device)
+    with tempfile.TemporaryDirectory() as folder:
+        arguments = MultiVectorEncoderTrainingArguments(
+            output_dir=folder,
+            per_device_train_batch_size=recipe.optimiser.batch,
+            max_steps=STEPS,
+            learning_rate=recipe.optimiser.lr,
+            bf16=device.type == "cuda",
+            use_cpu=device.type == "cpu",
+            save_strategy="no",
+            report_to="none",
+            disable_tqdm=True,
+            logging_strategy="no",
+        )
+        trainer = MultiVectorEncoderTrainer(model=model, args=arguments, train_dataset=dataset, loss=loss)
+        start = time.monotonic()
+        trainer.train()
+        return round(STEPS * recipe.optimiser.batch / (time.monotonic() - start), 1)
