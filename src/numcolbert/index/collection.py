@@ -18,7 +18,7 @@ from numcolbert.index.encoding import TextEncoder
 from numcolbert.index.engines import open_engine
 from numcolbert.index.inputs import DocumentLike
 from numcolbert.index.lock import writing
-from numcolbert.index.manifest import Manifest, read_manifest
+from numcolbert.index.manifest import Manifest, file_problems, read_manifest
 from numcolbert.index.store import Selection, Store, Stored
 from numcolbert.index.verify import problems
 from numcolbert.index.writer import ENGINE_FOLDER, STORE_FILE, AddReport, Writer
@@ -27,6 +27,9 @@ from numcolbert.types import Document
 __all__ = ["AddReport", "Collection"]
 
 OPEN_ATTEMPTS = 20
+CHECKED_ON_OPENING = 16 * 2**20
+"""Bytes. Files up to this size are compared with the manifest at every opening, which takes milliseconds:
+they hold the offsets that compiled code follows without looking."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class Collection:
     @classmethod
     def open(cls, path: Path) -> Collection:
         manifest = read_manifest(path)
+        _check_small_files(path, manifest)
         store = Store.open(path / STORE_FILE)
         try:
             return cls(path, manifest, _look(path, manifest, store))
@@ -203,6 +207,15 @@ class Collection:
     def close(self) -> None:
         self._view.engine.close()
         self._view.store.close()
+
+
+def _check_small_files(path: Path, manifest: Manifest) -> None:
+    small = [name for name, entry in manifest.files.items() if entry["bytes"] <= CHECKED_ON_OPENING]
+    there = [name for name in small if (path / name).is_file()]  # the engine itself misses the others
+    if found := file_problems(path, manifest, there):
+        raise DamagedIndexError(
+            f"The index '{path}' is damaged: {found[0]}", hint="copy the index again, or build it again"
+        )
 
 
 def _look(path: Path, manifest: Manifest, store: Store) -> View:

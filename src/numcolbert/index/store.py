@@ -69,6 +69,7 @@ INSERT INTO counters VALUES ('generation', 0), ('next_key', 0), ('documents', 0)
 """
 
 VISIBLE = "d.added <= ? AND (d.removed IS NULL OR d.removed > ?)"
+BUSY_SECONDS = 5
 KEYS_A_STATEMENT = 500
 """Below SQLite's limit on bound parameters in every build of it."""
 
@@ -231,9 +232,14 @@ class Store:
             self.checkpoint()
 
     def checkpoint(self) -> None:
-        """Move what lies in the write-ahead log into the file itself, as far as readers allow."""
+        """Move what lies in the write-ahead log into the file itself, as far as readers allow now.
+
+        So a plain copy of the folder is whole also while readers have it open.
+        """
         with self._lock, sqlite_errors(self.path):
+            self._connection.execute("PRAGMA busy_timeout = 0")
             self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+            self._connection.execute(f"PRAGMA busy_timeout = {BUSY_SECONDS * 1000}")
 
     # -- reading -------------------------------------------------------------------------------------------
 
@@ -347,7 +353,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
             uri=True,
             isolation_level=None,
             check_same_thread=False,
-            timeout=5,
+            timeout=BUSY_SECONDS,
         )
         try:
             functions.register(connection)

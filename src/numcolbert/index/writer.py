@@ -124,6 +124,7 @@ class Writer:
         with suppress(StorageError):
             self._forget(gone)
             self.write_manifest()
+            self.store.checkpoint()
 
     def _drop_unclaimed(self) -> None:
         """Remove what a crash left in the engine, and never give its keys to another document."""
