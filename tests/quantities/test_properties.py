@@ -79,7 +79,7 @@ def _written(draw: st.DrawFn) -> tuple[str, float, UnitInfo]:
     return f"{number} {draw(st.sampled_from(unit.surfaces))}", value, unit
 
 
-# Read as units only when they stand against the number.
+# Read as units only against the number, or not behind what may be a year.
 AMBIGUOUS = {
     "A",
     "B",

@@ -83,7 +83,8 @@ def test_rates_convert() -> None:
 
 def test_reading_needs_no_unit_library_and_starts_fast() -> None:
     script = (
-        "import sys, time; t = time.perf_counter(); from numcolbert.quantities import extract; extract('5 kg');"
+        "import sys, time; t = time.perf_counter();"
+        "from numcolbert.quantities import extract; extract('5 kg');"
         "print(time.perf_counter() - t, 'pint' in sys.modules)"
     )
     runs = [

@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from numcolbert.quantities.words import IRREGULAR_PLURALS, MODIFIERS, NOT_COUNTED
+from numcolbert.quantities.words import IRREGULAR_PLURALS, MODIFIERS, NOT_COUNTED, NOT_TIED
 
 _NOT_PLURAL = ("ss", "us", "is", "as")
 _WORD = re.compile(r"[ \u00a0\u2009-]([A-Za-z][A-Za-z'’-]*)")
 _ADJECTIVE = re.compile(
     r"-|^(?:new|single|additional|extra|other|different|major|big|small|large|good|great|particular|clear|more|old|"
     r"young|key|main|full|final|last|next|specific|serious|severe|major|minor)$"
+)
+_CHEMICAL = re.compile(
+    r"hydroxy|methyl|ethyl|oxo|deoxy|amino|adren|dihydro|fluoro|chloro|bromo|nitro|agonist"
 )
 _MEN = re.compile(r"(?<!wo)(?<!speci)(?<!regi)(?<!abdo)(?<!o)men$")
 MAX_WORDS = 4
@@ -26,6 +29,8 @@ def singular(word: str) -> str:
         return word[:-2] + "an"
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
+    if len(word) > 5 and word.endswith("oes"):
+        return word[:-2]
     if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
         return word[:-2]
     if word.endswith("s") and not word.endswith(_NOT_PLURAL) and len(word) > 2:
@@ -66,7 +71,7 @@ def counted_noun(text: str, start: int, one: bool) -> tuple[str, int, int] | Non
         end = match.start(1) + len(word)
         if tied:  # "six-cylinder engines" has six cylinders
             first = lower.split("-", 1)[0]
-            if len(first) < 3 or first in NOT_COUNTED:
+            if len(first) < 3 or first in NOT_COUNTED or first in NOT_TIED or _CHEMICAL.match(first):
                 return None
             return singular(first), begin, begin + len(first)
         head = lower.rsplit("-", 1)[-1]

@@ -27,7 +27,8 @@ _BLOCKED = re.compile(
   | \d+(?:\.\d+){{2,}}\b  # 3.2.1
   | \d+(?:st|nd|rd|th)\b  # ordinals
   | 10\.\d{{4,}}/\S+  # a DOI
-  | 24/7\b | 9/11\b | (?-i:(?:[2-6]G|[23]D|[48]K|[1-4]Q(?:\d\d)?|[12]H(?:\d\d)?)\b) | 401\s?\(?k\)?
+  | \d{{1,3}}\s?[:∶]\s?\d{{1,3}}(?!\d)  # 2:1
+  | 24/7\b | 9/11\b | (?-i:(?:[2-6]G|[23]D|[48]K|3M|[1-4]Q(?:\d\d)?|[12]H(?:\d\d)?)\b) | 401\s?\(?k\)?
     """,
     re.VERBOSE | re.IGNORECASE,
 )
@@ -37,6 +38,7 @@ _DATE = re.compile(  # what follows a month: "29", "29-30, 2019", "2019"
     r"(?!\s?(?:mln|bln|pct|per ?cent|million|billion))",
 )
 _MONTH_BEFORE = re.compile(rf"\b{MONTH}\.?,?\s$", re.IGNORECASE)
+_REFERENCE = re.compile(r"\d{1,3}(?:\s?[-–,]\s?\d{1,3})*(?=\s|$)")
 _CITATION = re.compile(r"\d+(?:\s?[-–,;]\s?\d+)*\s?\]")
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi[:.]|\S+@)\S*$", re.IGNORECASE)
 
@@ -50,6 +52,13 @@ def blocked_until(text: str, start: int) -> int | None:
         return match.end()
     if previous in ("'", "’") and text[start + 2 : start + 3].strip("s ,.") == "":
         return start + 2  # '87
+    if (
+        previous in (".", ",", ";")
+        and text[start - 3 : start - 1].islower()
+        and not text.endswith("rs.", 0, start)
+    ):
+        match = _REFERENCE.match(text, start)  # a raised mark that came down: "in patients.12–14 Then"
+        return match.end() if match else None
     if previous == " " and _MONTH_BEFORE.search(text, max(0, start - 12), start):
         match = _DATE.match(text, start)
         return match.end() if match else None
@@ -60,7 +69,7 @@ def blocked_until(text: str, start: int) -> int | None:
     return None
 
 
-_LAST_WORD = re.compile(r"(?:([A-Za-z&]+)|[#№§])\.?[ \u00a0]?$")
+_LAST_WORD = re.compile(r"(?:([A-Za-z&'’]+)|[#№§])\.?[ \u00a0]?$")
 _YEAR_BEFORE = re.compile(
     r"(?:\b(?:in|since|during|between|of|by|until|till|before|after|from|to|through|fiscal|year|early|late|mid|"
     r"ended|ending|january|february|march|april|may|june|july|august|september|october|november|december|"
@@ -93,11 +102,21 @@ def is_year(text: str, start: int, surface: str) -> bool:
 
 def is_year_before_noun(text: str, start: int, surface: str) -> bool:
     """Whether no noun is counted: "2018 sales", "in 1950 customers ...", but not "total of 2018 patients"."""
-    if not is_year(text, start, surface):
+    if not _YEARS.fullmatch(surface):
         return False
+    if surface.endswith("0") and COMPARISON_BEFORE.search(text, max(0, start - 16), start):
+        return False  # "over 2000 homes", but not "over 2019 results"
     if "1980" <= surface[:4] <= "2030":
         return not _COUNTING_BEFORE.search(text, max(0, start - 16), start)
     return bool(_YEAR_BEFORE.search(text, max(0, start - 16), start))
+
+
+_CAPITALS_BEFORE = re.compile(r"(?<![\w.])[A-Z]{2,}\s$")
+
+
+def is_model(text: str, start: int, surface: str) -> bool:
+    """A model number before a noun: "DPS 7000 computers"."""
+    return surface.isdigit() and bool(_CAPITALS_BEFORE.search(text, max(0, start - 10), start))
 
 
 def is_labelled(text: str, start: int) -> bool:

@@ -31,7 +31,7 @@ _AGE = re.compile(
 )
 _OLD = re.compile(r"[\s-]olds?\b|\sof age\b")
 _COUNTRY_AFTER = re.compile(r"\s(?:US|U\.S\.)(?!\s?[A-Z\d$])")
-_WORD_TIED = re.compile(r"[A-Za-z][-–]?$")
+_WORD_TIED = re.compile(r"[^\W\d_][-–]$")
 _LOWER_TIED = re.compile(r"(?<![A-Za-z])[a-z]{2,}[-–]$")
 _FRACTION_OF = re.compile(r"\sof an?\s")
 _OF_THE = re.compile(r"\sof (?:the|my|his|her|its|our|your|their|these|those)(?=\s)")
@@ -108,12 +108,10 @@ def _read_before(text: str, item: Candidate, floor: int) -> bool:
             if previous in _MINUS_SIGNS:
                 item.mantissa = -item.mantissa
                 item.value_start = start - 1
-        elif _WORD_TIED.search(text, max(0, start - 2), start):
+        elif previous.isalpha() or _WORD_TIED.search(text, max(0, start - 2), start):
             if not _LOWER_TIED.search(text, max(0, start - 12), start):
                 return False
             item.hyphened = not text.endswith(("minus-", "negative-"), 0, start)
-        elif previous == "." and text[start - 2 : start - 1].isalpha():
-            return False  # a reference mark that lost its raised position: "in patients.12"
     sign = _SIGN.search(text, max(floor, item.start - 9), item.start)
     if sign:
         item.mantissa, item.start = -item.mantissa, sign.start()
@@ -193,6 +191,8 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
 def _read_count(text: str, item: Candidate, loose: bool) -> None:
     if item.spelled and item.value == 1 and not loose:
         return
+    if item.value < 1 and not text.startswith((" point", "-point"), item.end):
+        return
     if of := _OF_THE.match(text, item.end):  # "62 of the subjects"
         noun = counts.counted_noun(text, of.end(), one=False)
     else:
@@ -200,8 +200,10 @@ def _read_count(text: str, item: Candidate, loose: bool) -> None:
     if noun is None:
         return
     lemma, begin, end = noun
-    if item.scale > 1 and text[begin].isupper() and lemma in TABLE_HEADINGS:
+    if text[begin].isupper() and lemma in TABLE_HEADINGS:
         return  # the next entry of an earnings table: "4.5 mln Revs 22 mln"
+    if item.spelled and item.start and text[item.start].isupper() and text[begin].isupper():
+        return  # "Six Flags"
     counted = surfaces.with_rates(text, UnitMatch(units.count_unit(lemma), begin, end))
     item.unit, item.unit_span, item.end = counted.unit, (begin, counted.end), counted.end
     item.counted = True
@@ -209,14 +211,28 @@ def _read_count(text: str, item: Candidate, loose: bool) -> None:
 
 def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
     """Surfaces that are units only in the right company."""
-    surface = text[match.start : match.end].lower()
-    if surface in ("won", "real", "mark", "second") and item.spelled and item.scale == 1:
-        return surface != "second" or item.value == 1
-    if item.spelled and text[item.start].isupper() and text[match.start].isupper() and item.start:
-        return not surface.endswith("s")  # "Nine Mile Point"
-    if surface == "s":  # "Model 3s"
-        return exclusions.is_labelled(text, item.start)
-    return surface == "p" and item.spelled
+    surface = text[match.start : match.end]
+    attached = match.start == item.end
+    if len(surface) == 1 and surface.isalpha():
+        after = text[match.end : match.end + 3]
+        if (surface in "CFP" and attached) or (surface == "U" and after[:1] == "."):
+            return True  # "13C-urea", "19F", "2P reserves", "300 mln U.S. dlrs"
+        if surface == "p" and (item.spelled or after.lstrip()[:1] in ("<", "=", ">", "≤")):
+            return True  # "r = 0.39 p < 0.001"
+        if attached and not item.currency_before and after[:1] == "-":
+            return True
+        if surface == "s" and attached and item.mantissa >= 100 and item.mantissa == int(item.mantissa):
+            return True  # "747s"
+        return exclusions.is_labelled(text, item.start)  # "Figure 1B", "Model 3s"
+    word = surface.lower()
+    if word in ("won", "real", "mark", "marks") and item.scale == 1:
+        return item.spelled or exclusions.is_year(
+            text, item.value_start, text[item.value_start : item.value_end]
+        )
+    if word == "second" and item.spelled and item.value == 1:
+        return True
+    capitalised = item.spelled and item.start and text[item.start].isupper() and surface[0].isupper()
+    return bool(capitalised) and not word.endswith("s")  # "Nine Mile Point"
 
 
 def _is_quantity(text: str, item: Candidate) -> bool:
@@ -232,7 +248,13 @@ def _is_quantity(text: str, item: Candidate) -> bool:
         item.unit = units.table().units["year"]
         return True
     if item.counted:
-        return item.scale > 1 or item.spelled or not exclusions.is_year_before_noun(text, start, surface)
+        if item.scale > 1 or item.spelled:
+            return True
+        if item.value == 1 and start == 0:  # what is left of "our No. 1 priority" by a sentence splitter
+            return False
+        return not (
+            exclusions.is_year_before_noun(text, start, surface) or exclusions.is_model(text, start, surface)
+        )
     if item.scale > 1 or item.vague:
         return True
     if item.spelled:

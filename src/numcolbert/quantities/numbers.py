@@ -30,7 +30,11 @@ VAGUE = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "milli
 
 _SPACE = "[ \u00a0\u2009\u202f]"
 _THIN = "[\u00a0\u2009\u202f]"
-_INTEGER = rf"\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,3}}(?:{_THIN}\d{{3}}| 000)+(?!\d)|\d+"
+_DECIMAL_COMMA = r"\d{1,3},\d{1,2}(?=\s?(?:%|[mµμ]?mol|[mkµμ]?g\b|m[lL]\b|[mc]m\b))"
+_INTEGER = (
+    r"(?<=[€£$])\d{1,3}(?: \d{3})+(?!\d)"  # €33 804
+    rf"|\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,3}}(?:{_THIN}\d{{3}}| 000)+(?!\d)|\d+"
+)
 _POWER = (
     r"(?:[eE][-+−]?\d{1,2}(?![\w.])"  # 1.5e-3
     r"|\s?[x×*·]\s?10\s?(?:\^|\*\*)\s?\(?[-−–+]?\d{1,2}\)?"  # 1.5 x 10^-3
@@ -41,7 +45,7 @@ _VULGAR = "[" + "".join(VULGAR) + "]"
 LITERAL = (
     rf"(?:(?:(?P<whole>\d{{1,4}})(?:-|{_SPACE}))?(?P<top>\d{{1,2}})[/⁄](?P<bottom>\d{{1,3}})(?![\d/⁄.])"
     rf"|(?:(?P<before>\d+){_SPACE}?)?(?P<vulgar>{_VULGAR})"
-    rf"|(?P<plain>(?:{_INTEGER})(?:\.\d+)?|(?<![A-Za-z\d])\.\d+)(?P<power>{_POWER})?)"
+    rf"|(?P<plain>{_DECIMAL_COMMA}|(?:{_INTEGER})(?:\.\d+)?|(?<![A-Za-z\d])\.\d+)(?P<power>{_POWER})?)"
 )
 
 _SMALL = rf"(?:(?:{'|'.join(TENS)})(?:[ -]?(?:{'|'.join(list(ONES)[1:10])}))?|{'|'.join(reversed(ONES))})"
@@ -114,6 +118,8 @@ def literal_value(match: re.Match[str]) -> float | None:
         if top >= bottom or bottom == 0:
             return None
         return float(match["whole"] or 0) + top / bottom
+    if re.fullmatch(r"\d{1,3},\d{1,2}", match["plain"]):  # "5,5 mmol/l"
+        return float(match["plain"].replace(",", "."))
     value = float(re.sub("[, \u00a0\u2009\u202f]", "", match["plain"]))
     if match["power"]:
         exponent = _EXPONENT.search(match["power"].translate(_SUPERSCRIPT))

@@ -8,7 +8,7 @@ from functools import cache
 
 from numcolbert.quantities import counts, units
 from numcolbert.quantities.units import UnitInfo
-from numcolbert.quantities.words import NOT_COUNTED, RATE_NOUNS
+from numcolbert.quantities.words import NOT_COUNTED, RATE_MODIFIERS, RATE_NOUNS
 
 _TOKEN = re.compile(r"[^\W\d_]+|\S")
 _GAP = re.compile("[ \u00a0\u2009\u202f-]{0,2}")
@@ -102,6 +102,11 @@ def _denominator(text: str, start: int, *, slash: bool, article: bool) -> tuple[
     if word is None:
         return None
     noun = counts.singular(word[0].lower())
+    while noun in RATE_MODIFIERS:  # "per fully diluted share"
+        word = re.compile(r"[\s-]([A-Za-z]+)").match(text, word.end())
+        if word is None:
+            return None
+        noun = counts.singular(word[1].lower())
     if (slash or article) and noun not in RATE_NOUNS:
         return None
     if noun in NOT_COUNTED:
