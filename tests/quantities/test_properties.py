@@ -80,28 +80,7 @@ def _written(draw: st.DrawFn) -> tuple[str, float, UnitInfo]:
 
 
 # Read as units only against the number, or not behind what may be a year.
-AMBIGUOUS = {
-    "A",
-    "B",
-    "T",
-    "J",
-    "N",
-    "t",
-    "y",
-    "c",
-    "V",
-    "x",
-    "×",
-    "mi",
-    "ha",
-    "d",
-    "b",
-    "PS",
-    "$",
-    "C",
-    "m",
-    "M",
-}
+AMBIGUOUS = {"A", "B", "N", "T", "b", "c", "t", "x", "×", "real", "won", "mark", "marks"}
 
 
 @settings(max_examples=1500, deadline=None)
