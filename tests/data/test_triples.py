@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import subprocess
@@ -309,3 +310,10 @@ print(len(TripleStream([], seed=0).next_block(5)))
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert done.stdout.strip() == "5", done.stderr
+
+
+def test_every_setting_is_in_the_guide() -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "guides" / "triples.md").read_text(encoding="utf-8")
+    for settings in (TripleSettings, OperatorShares, NegativeShares):
+        for item in dataclasses.fields(settings):
+            assert any(f"{a}{item.name}{b}" in guide for a, b in ("``", ".`", "`.")), item.name

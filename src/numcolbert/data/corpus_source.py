@@ -106,7 +106,7 @@ class CorpusSource:
         if not fresh and rng.random() < settings.query_other_unit:
             unit, low, high = self._in_another_unit(row, operator, low, high, rng)
         base_low, base_high = low * unit.factor + unit.offset, high * unit.factor + unit.offset
-        if not fresh and not satisfies(operator, base, base_low, base_high):
+        if low == 0 or (not fresh and not satisfies(operator, base, base_low, base_high)):
             return None
         concept = table.pool.concepts[table.concept[row]]
         if self._held_out.blocks(concept.name, unit.dimension, operator, base_low):

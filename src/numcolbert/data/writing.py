@@ -213,20 +213,65 @@ class _Surfaces(NamedTuple):
     before: tuple[str, ...]
 
 
+# Surfaces that the extractor must read and that hardly anyone types.
+_RARE = frozenset(
+    (
+        "buck", "bucks", "quid", "quids", "dls", "c", "C", "F", "pc", "gm", "gms", "kgm", "kgms", "Kg", "mgm",
+        "degC", "degF", "degK", "deg C", "deg F", "mm-Hg", "mm hg", "mmhg", "mt", "MT", "horses", "kws", "kn",
+        "KW", "Kcal", "Cal", "cals", "megs", "gigs", "gig", "dbs", "Mbyte", "kbyte", "Kbyte", "GByte", "ccm",
+        "MByte", "Gbyte", "m^2", "cm^2", "mm^2", "km^2", "m^3", "m 2", "d", "y", "mo", "mos", "HZ", "BHP",
+        "pound sterlings", "pound stgs", "pound stg", "dlr", "ct", "bips", "japanese yens", "yuans", "chinese yuans", "renminbis", "lires",
+        "kelvins", "molars", "millimolars", "micromolars", "nanomolars", "kHZ", "MHZ", "GHZ", "Rs.", "rs",
+    )
+)  # fmt: skip
+_RARE_BEFORE = frozenset(
+    {"US dollars", "USD$", "US $", "$US", "U.S. $", "U.S.$", "Y=", "UK£", "stg", "Euro", "PS"}
+)
+
+
+def is_usual(surface: str) -> bool:
+    """Whether people would type this surface into a query."""
+    if surface in _RARE or surface.endswith((".", "gms")) or surface != surface.strip():
+        return False
+    if "$" in surface or any(character in surface for character in "％￥₤ℓ℃℉º”"):
+        return False
+    return not surface.startswith(("u.s. ", "us ", "american ", "u.s "))
+
+
+_USUAL_DOUBLED = frozenset({"lbs", "yrs", "hrs", "mins", "secs", "cts", "dlrs", "bps"})
+_ABBREVIATIONS = frozenset({"min", "sec", "gal", "bit"})
+
+
+def _is_abbreviation(surface: str) -> bool:
+    """Whether a surface stays as it is in the plural: "kg", "mmol", "kcal"."""
+    return (
+        surface in _ABBREVIATIONS
+        or surface.endswith(("mol", "cal"))
+        or not any(letter in "aeiou" for letter in surface.lower())
+    )
+
+
+def _plurals(surface: str) -> set[str]:
+    """What the plural may look like: "dollars per share", "pennies", "square feet"."""
+    head, space, rest = surface.partition(" ")
+    forms = {f"{head}s{space}{rest}", f"{head}es{space}{rest}", f"{head[:-1]}ies{space}{rest}", surface + "s"}
+    forms |= {surface.replace("foot", "feet"), surface.replace("inch", "inches")}
+    return forms - {surface}
+
+
 @lru_cache(maxsize=4096)
 def _surfaces_of(unit: Unit) -> _Surfaces:
-    known = set(unit.surfaces)
-
-    def plurals(surface: str) -> tuple[str, ...]:
-        head, *tail = surface.split(" ", 1)  # "dollar per share", "mile per hour"
-        rest = " ".join(["", *tail])
-        return (f"{head}s{rest}", f"{head}es{rest}", f"{head[:-1]}ies{rest}", surface + "s")
-
-    singular = {s for s in unit.surfaces if any(p in known for p in plurals(s) if p != s)}
-    plural = {p for s in singular for p in plurals(s) if p in known}
-    one = tuple(s for s in unit.surfaces if s not in plural)
-    many = tuple(s for s in unit.surfaces if s not in singular)
-    return _Surfaces(one or unit.surfaces, many or unit.surfaces, unit.prefixes)
+    """The usual surfaces of a unit, by number and place; all of them where none is usual."""
+    after = tuple(s for s in unit.surfaces if is_usual(s)) or (() if unit.prefixes else unit.surfaces)
+    known = set(after)
+    singular = {s for s in after if not _is_abbreviation(s) and any(p in known for p in _plurals(s))}
+    plural = {p for s in singular for p in _plurals(s) if p in known}
+    doubled = {s for s in after if s[:-1] in known and s[-1:] == "s" and _is_abbreviation(s[:-1])}
+    after = tuple(s for s in after if s not in doubled or s in _USUAL_DOUBLED)
+    one = tuple(s for s in after if s not in plural)
+    many = tuple(s for s in after if s not in singular)
+    before = tuple(p for p in unit.prefixes if p not in _RARE_BEFORE and not set(p) & set("￥₤"))
+    return _Surfaces(one or after, many or after, before or unit.prefixes)
 
 
 def attach(number: str, surface: str, rng: Random) -> str:
@@ -262,6 +307,8 @@ def write_quantity(value: float, unit: Unit, rng: Random, style: NumberStyle | N
         if number[0].isalpha():  # nobody writes "$two billion"
             number = digits_of(value)
         return f"{surface} {number}" if surface[-1].isalpha() else f"{surface}{number}"
+    if number.endswith("B"):  # "$12B" is money, "12B euros" reads as bytes
+        number = f"{number[:-1]}bn"
     return attach(number, surface, rng)
 
 
