@@ -1,0 +1,254 @@
+"""Text to token vectors, with onnxruntime, tokenizers and numpy alone."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numcolbert.errors import InputError, ModelError
+from numcolbert.model.folder import GRAPH_FILE, TOKENIZER_FILE, ModelConfig, read_config
+from numcolbert.types import DocumentEncoding, QueryEncoding, Span
+
+if TYPE_CHECKING:
+    from onnxruntime import InferenceSession
+    from tokenizers import Tokenizer
+
+DEFAULT = "default"
+
+
+class QuantityCutOffWarning(UserWarning):
+    """A text is longer than the model reads, and there is a number in what it does not read."""
+
+
+class NoGateWarning(UserWarning):
+    """The model is a plain ColBERT: numbers count as much as any other token."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """One text as the graph reads it."""
+
+    ids: list[int]
+    attended: int
+    """The first so many are seen by the transformer, the rest is expansion that only scores."""
+    names: tuple[str, ...]
+    spans: tuple[Span | None, ...]
+
+
+class Encoder:
+    """Encodes queries with the gate and documents without."""
+
+    def __init__(
+        self, config: ModelConfig, session: InferenceSession, tokenizer: Tokenizer, name: str
+    ) -> None:
+        self.config, self.name = config, name
+        self._session, self._tokenizer = session, tokenizer
+        self._inputs = {node.name for node in session.get_inputs()}
+        self._skipped = np.array(config.skipped_tokens, np.int64)
+
+    @classmethod
+    def load(cls, path: str | Path | None = None, *, threads: int | None = None) -> Encoder:
+        """Open an exported model; None opens the one inside the package.
+
+        Args:
+            path: A folder with `model.onnx`, or a checkpoint that has one in its folder `onnx`.
+            threads: Cores to use; all this process may use (or `OMP_NUM_THREADS`) where None.
+        """
+        if path is None or str(path) == DEFAULT:
+            folder, name = _packaged_model(), DEFAULT
+        else:
+            folder, name = Path(path), str(path)
+            if not (folder / GRAPH_FILE).is_file() and (folder / "onnx" / GRAPH_FILE).is_file():
+                folder = folder / "onnx"
+        config = read_config(folder)
+        session = _open_graph(folder / GRAPH_FILE, threads or _available_cores())
+        dim = session.get_outputs()[0].shape[-1]
+        if dim != config.dim:
+            raise ModelError(
+                f"The graph of '{folder}' makes vectors of size {dim}, its config says {config.dim}.",
+                hint="the folder mixes two models; copy or download it again",
+            )
+        if config.gate is None:
+            warnings.warn(
+                f"The model '{name}' has no numerical gate: it is used as a plain ColBERT.",
+                NoGateWarning,
+                stacklevel=2,
+            )
+        return cls(config, session, _open_tokenizer(folder / TOKENIZER_FILE), name)
+
+    @property
+    def dim(self) -> int:
+        return self.config.dim
+
+    @property
+    def fingerprint(self) -> str:
+        return self.config.fingerprint
+
+    @property
+    def has_gate(self) -> bool:
+        return self.config.gate is not None
+
+    def encode_queries(self, texts: Sequence[str], batch_size: int = 32) -> list[QueryEncoding]:
+        """Gated vectors with, for each token, the detector's probability and the gate."""
+        wanted = ["gated", "probability", "gate"] if self.has_gate else ["vectors"]
+        tokenised = self._tokenise(texts, query=True)
+        encodings: list[QueryEncoding | None] = [None] * len(tokenised)
+        for rows, outputs in self._run(tokenised, wanted, batch_size):
+            for place, row in enumerate(rows):
+                tokens = tokenised[row]
+                count = len(tokens.ids)
+                vectors = outputs[0][place, :count]
+                ones = np.ones(count, np.float32)
+                encodings[row] = QueryEncoding(
+                    text=texts[row],
+                    vectors=np.ascontiguousarray(vectors),
+                    tokens=tokens.names,
+                    spans=tokens.spans,
+                    probabilities=outputs[1][place, :count].copy() if self.has_gate else 0 * ones,
+                    gates=outputs[2][place, :count].copy() if self.has_gate else ones,
+                )
+        return [encoding for encoding in encodings if encoding is not None]
+
+    def encode_documents(self, texts: Sequence[str], batch_size: int = 32) -> list[DocumentEncoding]:
+        """Unit vectors, one a token."""
+        tokenised = self._tokenise(texts, query=False)
+        encodings: list[DocumentEncoding | None] = [None] * len(tokenised)
+        for rows, (vectors,) in self._run(tokenised, ["vectors"], batch_size):
+            for place, row in enumerate(rows):
+                tokens = tokenised[row]
+                found, names, spans = vectors[place, : len(tokens.ids)], tokens.names, tokens.spans
+                if len(self._skipped):
+                    kept = np.flatnonzero(~np.isin(tokens.ids, self._skipped)).tolist()
+                    found = found[kept]
+                    names, spans = tuple(names[i] for i in kept), tuple(spans[i] for i in kept)
+                encodings[row] = DocumentEncoding(np.ascontiguousarray(found), names, spans)
+        return [encoding for encoding in encodings if encoding is not None]
+
+    def _tokenise(self, texts: Sequence[str], *, query: bool) -> list[_Tokens]:
+        for position, text in enumerate(texts):
+            if not isinstance(text, str):
+                raise InputError(
+                    f"Text {position + 1} of {len(texts)} is of type {type(text).__name__}.",
+                    hint="pass strings",
+                )
+        try:
+            encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        except (TypeError, UnicodeEncodeError) as error:
+            raise InputError(
+                "A text holds characters that are not valid Unicode.",
+                hint="decode the file with errors='replace'",
+            ) from error
+        c = self.config
+        expansion = c.expansion if query else None
+        limit = c.query_length if query else c.document_length
+        if expansion is not None:
+            limit = expansion.length if expansion.fixed else max(limit, expansion.length)
+        marker = c.query_marker if query else c.document_marker
+        head, tail = [c.first_token, marker], [c.last_token]
+        room = limit - len(head) - len(tail)
+        results, cut = [], []
+        for text, one in zip(texts, encoded, strict=True):
+            pieces, spans = one.ids, one.offsets
+            if len(pieces) > room:
+                if re.search(r"\d", text[spans[room][0] :]):
+                    cut.append(text)
+                pieces, spans = pieces[:room], spans[:room]
+            ids = head + pieces + tail
+            filling = [expansion.token_id] * (expansion.length - len(ids)) if expansion else []
+            attended = len(ids) + (len(filling) if expansion and expansion.attend else 0)
+            names = (*self._names(head), *one.tokens[: len(pieces)], *self._names(tail + filling))
+            special = len(tail) + len(filling)
+            places: tuple[Span | None, ...] = (None, None, *spans, *[None] * special)
+            results.append(_Tokens(ids + filling, attended, names, places))
+        if cut:
+            warnings.warn(
+                f"{len(cut)} of {len(texts)} texts are longer than {limit} tokens and have a number in what "
+                f"is not read; the first begins '{cut[0][:60]}'. Split long texts into passages.",
+                QuantityCutOffWarning,
+                stacklevel=3,
+            )
+        return results
+
+    def _names(self, ids: list[int]) -> list[str]:
+        return [self._tokenizer.id_to_token(i) or "" for i in ids]
+
+    def _run(
+        self, tokenised: list[_Tokens], wanted: list[str], batch_size: int
+    ) -> list[tuple[list[int], list[NDArray[np.float32]]]]:
+        """Run the graph over texts of like length together; a row of a result belongs to the text named."""
+        order = sorted(range(len(tokenised)), key=lambda row: len(tokenised[row].ids))
+        results = []
+        for start in range(0, len(order), batch_size):
+            rows = order[start : start + batch_size]
+            longest = len(tokenised[rows[-1]].ids)
+            ids = np.full((len(rows), longest), self.config.pad_token, np.int64)
+            attended, scored = np.zeros_like(ids), np.zeros_like(ids)
+            for place, row in enumerate(rows):
+                tokens = tokenised[row]
+                ids[place, : len(tokens.ids)] = tokens.ids
+                attended[place, : tokens.attended] = 1
+                scored[place, : len(tokens.ids)] = 1
+            inputs: dict[str, Any] = {"input_ids": ids, "attention_mask": attended, "score_mask": scored}
+            inputs = {name: array for name, array in inputs.items() if name in self._inputs}
+            results.append((rows, self._session.run(wanted, inputs)))
+        return results
+
+
+def _packaged_model() -> Path:
+    folder = Path(str(resources.files("numcolbert") / "assets" / "model"))
+    if not folder.is_dir():
+        raise ModelError(
+            "This installation carries no model.", hint="name one with --model, or reinstall numcolbert"
+        )
+    return folder
+
+
+def _available_cores() -> int:
+    chosen = os.environ.get("OMP_NUM_THREADS", "")
+    if chosen.isdigit() and int(chosen) > 0:
+        return int(chosen)
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _open_graph(file: Path, threads: int) -> InferenceSession:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Idle threads sleep: a spinning one takes the core from the tokenizer, the engine and everybody else.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    try:
+        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # onnxruntime's errors share no base class
+        reason = str(error).strip().splitlines()[0]
+        raise ModelError(
+            f"onnxruntime {onnxruntime.__version__} cannot open '{file}': {reason}.",
+            hint="pip install --upgrade onnxruntime",
+        ) from error
+
+
+def _open_tokenizer(file: Path) -> Tokenizer:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(file))
+    except Exception as error:  # tokenizers raises nothing more precise
+        raise ModelError(
+            f"The tokenizer '{file}' cannot be read: {error}.", hint="copy or download the model again"
+        ) from error
+    tokenizer.no_padding()
+    tokenizer.no_truncation()
+    return tokenizer
