@@ -193,6 +193,11 @@ def _finish_engine(folder: Path, spool: Engine, kind: str, settings: Mapping[str
     shutil.rmtree(folder / SPOOL)
 
 
+def _findable(model: str) -> str:
+    """A model folder by its full path, so that the index opens from anywhere."""
+    return str(Path(model).resolve()) if Path(model).is_dir() else model
+
+
 def _describe(
     folder: Path,
     store: Store,
@@ -210,7 +215,7 @@ def _describe(
         manifest = Manifest(
             format=FORMAT,
             uid=uuid.uuid4().hex,
-            model=encoder.name,
+            model=_findable(encoder.name),
             model_fingerprint=encoder.fingerprint,
             dim=encoder.dim,
             engine=kind,

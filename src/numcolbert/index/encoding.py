@@ -55,10 +55,10 @@ def encode_vectors(
     vectors: list[NDArray[np.float32]] = [np.empty((0, encoder.dim), np.float32)] * len(texts)
     for position, encoding in zip(order, encoded, strict=True):
         found = np.ascontiguousarray(encoding.vectors, dtype=np.float32)
-        if found.ndim != 2 or found.shape[1] != encoder.dim or not np.isfinite(found).all():
+        if found.ndim != 2 or found.shape[1] != encoder.dim or not len(found) or not np.isfinite(found).all():
             raise InputError(
                 f"The encoder gave unusable vectors for the text '{texts[position][:60]}'.",
-                hint="check the model: its vectors must be finite and of its own dimension",
+                hint="check the model: a text needs at least one vector, finite and of the model's dimension",
             )
         vectors[position] = found
     return vectors

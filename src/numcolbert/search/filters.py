@@ -155,6 +155,9 @@ class _Translator:
 
     def _require_known(self, field: Field) -> None:
         if self._is_known(field):
+            if not all(map(_is_plain, field.names)):
+                problem = "names with quotes, backslashes or control characters cannot be filtered on"
+                raise mistake(self.expression, problem, field.position)
             return
         near = difflib.get_close_matches(field.names[0], self.fields, n=1)
         known = ", ".join(sorted(self.fields)[:20]) or "no metadata at all"
@@ -166,4 +169,9 @@ class _Translator:
 
 def _path(field: Field) -> str:
     """`seller.country` as SQLite's JSON path. Quoted, so that any name is one step."""
-    return "$" + "".join("." + json.dumps(name, ensure_ascii=False) for name in field.names)
+    return "$" + "".join(f'."{name}"' for name in field.names)
+
+
+def _is_plain(name: str) -> bool:
+    """Whether JSON writes the name as it is: SQLite compares names as they are written."""
+    return json.dumps(name, ensure_ascii=False) == f'"{name}"'

@@ -1,0 +1,152 @@
+"""`--where`: what each kind of test selects, and how mistakes are shown."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.standin import StandIn
+
+from numcolbert.api import Index, NumColBERT
+from numcolbert.errors import UsageError
+
+DOCUMENTS = [
+    {"id": "ssd", "text": "The SSD holds 1 TB and weighs 40 g.", "year": 2022, "price": 99, "category": "ssd",
+     "tags": ["fast", "new"], "archived": False, "seller": {"country": "DE"}, "day": "2022-03-01"},
+    {"id": "disk", "text": "The disk holds 500 GB and weighs 0.6 kg.", "year": 2015, "price": "45 dollars",
+     "category": "Hard Disk", "tags": [], "archived": True, "seller": {"country": "US"}, "day": "2015-11-30"},
+    {"id": "tape", "text": "A tape of 2 to 3 TB.", "year": "1999", "price": "80 euros", "category": None},
+    {"id": "card", "text": "A card without figures.", "odd name": "x", "it's": 1},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return NumColBERT(StandIn()).index(DOCUMENTS, tmp_path_factory.mktemp("filters") / "idx")
+
+
+CASES = {
+    # numbers; a text that is a number counts as one
+    "year >= 2015": "ssd disk",
+    "year < 2015": "tape",
+    "year = 2022.0": "ssd",
+    "year != 2022": "disk tape card",
+    "year > 1,999": "ssd disk",
+    "year in (1999, 2022)": "ssd tape",
+    "year not in (1999, 2022)": "disk card",
+    "year >= -1e9": "ssd disk tape",
+    # text
+    "category = 'ssd'": "ssd",
+    'category == "ssd"': "ssd",
+    "category = 'SSD'": "",
+    "category contains 'DISK'": "disk",
+    "category not contains 'disk'": "ssd tape card",
+    "day < '2020-01-01'": "disk",
+    "category in ('ssd', 'Hard Disk')": "ssd disk",
+    # lists, booleans, null, objects, odd names
+    "tags contains 'new'": "ssd",
+    "archived": "disk",
+    "not archived": "ssd tape card",
+    "archived = false": "ssd",
+    "category is null": "tape card",
+    "category is not null": "ssd disk",
+    "category = null": "tape card",
+    "seller.country = 'DE'": "ssd",
+    "`odd name` = 'x'": "card",
+    "`it's` = 1": "card",
+    # quantities in the passage
+    "quantity >= 1 TB": "ssd tape",
+    "quantity > 1 TB": "tape",
+    "quantity < 2 TB": "ssd disk",
+    "quantity > 2500 GB": "",  # a range satisfies when all of it does
+    "quantity = 1000 GB": "ssd",
+    "quantity = 40 grams": "ssd",
+    "quantity > 100 g": "disk",
+    "quantity > 100 mph": "",
+    # a field with a unit: a number is in that unit, a text is read
+    "price < 100 USD": "ssd disk",
+    "price < 50 dollars": "disk",
+    "price < 100 EUR": "ssd tape",
+    "price >= $99": "ssd",
+    # no document has such a field: the passage's quantities
+    "weight < 50 g": "ssd",
+    "capacity >= 1 TB": "ssd tape",
+    # id and text
+    "id = 'tape'": "tape",
+    "text contains 'WITHOUT'": "card",
+    # logic
+    "year > 2000 and not archived": "ssd",
+    "year > 2020 or archived": "ssd disk",
+    "not (year > 2020 or archived)": "tape card",
+    "archived or year > 2000 and category = 'ssd'": "ssd disk",
+    "NOT archived AND price < 100 USD": "ssd",
+    "year>=2015 and(archived)": "disk",
+}
+
+
+@pytest.mark.parametrize("where", CASES)
+def test_what_a_filter_selects(index: Index, where: str) -> None:
+    found = {hit.id for hit in index.search("disk", k=10, where=where)}
+    assert found == set(CASES[where].split())
+    assert index.count(where) == len(found)
+    assert index.count(f"not ({where})") == len(DOCUMENTS) - len(found), "not is the exact opposite"
+
+
+MISTAKES = {
+    "": "empty",
+    "   ": "empty",
+    "year >=": "a value",
+    "year >= and": "quotes",
+    ">= 2020": "name of a field",
+    "(year > 3": "')'",
+    "year > 3)": "'and', 'or' or the end",
+    "year > 'x": "a value",
+    "category = ssd": "in quotes",
+    "year is 3": "'null'",
+    "year in 3": "'('",
+    "year in (3": "',' or ')'",
+    "year not 3": "'in' or 'contains'",
+    "archived > true": "only = and !=",
+    "yeer > 3": "did you mean 'year'",
+    "nothing = 'x'": "documents have",
+    "price < 5 quux and year > 3": "known unit",
+    "price < 5 to 9 USD": "range",
+    "year > 1e999": "too large",
+    "(" * 60 + "archived" + ")" * 60: "too deep",
+    " and ".join(["archived"] * 201): "200",
+    "archived" + " " * 10_000: "below 10,000",
+}
+
+
+@pytest.mark.parametrize("where", MISTAKES, ids=lambda where: where[:30])
+def test_a_mistake_is_shown_with_its_place(index: Index, where: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        index.search("disk", where=where)
+    assert MISTAKES[where] in f"{caught.value}"
+
+
+def test_the_caret_points_at_the_mistake(index: Index) -> None:
+    with pytest.raises(UsageError) as caught:
+        index.count("year > 2000 and price < 5 quux")
+    line, caret = caught.value.hint.splitlines()[1:]
+    assert line[caret.index("^") :].startswith("5 quux")
+    assert "character 25" in caught.value.message
+
+
+def test_filters_come_before_ranking(index: Index) -> None:
+    """k hits that fit, however many better ones do not."""
+    best = index.search("The SSD holds 1 TB", k=1)[0].id
+    assert best == "ssd"
+    assert index.search("The SSD holds 1 TB", k=1, where="id != 'ssd'")[0].id != "ssd"
+
+
+def test_an_empty_selection_gives_no_hits(index: Index) -> None:
+    assert list(index.search("disk", where="year > 3000")) == []
+
+
+def test_a_field_that_is_new_is_known_at_once(tmp_path: Path) -> None:
+    with NumColBERT(StandIn()).index(["plain"], tmp_path / "idx") as index:
+        with pytest.raises(UsageError, match="colour"):
+            index.count("colour = 'red'")
+        index.add([{"id": "x", "text": "y", "colour": "red"}])
+        assert index.count("colour = 'red'") == 1
