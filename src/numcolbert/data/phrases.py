@@ -89,20 +89,21 @@ PHRASES: dict[Operator, Phrases] = {
     ),
 }  # fmt: skip
 
-# Comparatives that fit only what is measured: words in the concept (or the dimension) call for them.
-COMPARATIVES: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
-    (("age",), ("older than",), ("younger than",)),
-    (("price", "cost", "fare", "rent", "fee"), ("dearer than", "costlier than", "more expensive than"),
-     ("cheaper than", "less expensive than")),
-    (("mass", "weight"), ("heavier than", "weighing more than"), ("lighter than", "weighing less than")),
-    (("height", "elevation"), ("taller than",), ("shorter than",)),
-    (("depth",), ("deeper than",), ("shallower than",)),
-    (("width",), ("wider than", "broader than"), ("narrower than",)),
-    (("distance", "range"), ("farther than", "further than"), ("nearer than", "closer than")),
-    (("time", "duration", "length", "period", "follow-up"), ("longer than",), ("shorter than",)),
-    (("temperature",), ("hotter than", "warmer than"), ("colder than", "cooler than")),
-    (("speed", "velocity"), ("faster than", "quicker than"), ("slower than",)),
-    (("count",), ("numbering more than",), ("fewer than", "numbering fewer than")),
+# Comparatives that fit only what is measured: a dimension and, where some are given, words of the concept.
+COMPARATIVES: tuple[tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
+    (("age",), ("time",), ("older than",), ("younger than",)),
+    (("price", "cost", "fare", "rent", "fee"), ("currency",),
+     ("dearer than", "costlier than", "more expensive than"), ("cheaper than", "less expensive than")),
+    (("height", "elevation"), ("length",), ("taller than",), ("shorter than",)),
+    (("depth",), ("length",), ("deeper than",), ("shallower than",)),
+    (("width",), ("length",), ("wider than", "broader than"), ("narrower than",)),
+    (("distance", "range"), ("length",), ("farther than", "further than"), ("nearer than", "closer than")),
+    (("length",), ("length",), ("longer than",), ("shorter than",)),
+    ((), ("time",), ("longer than",), ("shorter than",)),
+    ((), ("mass",), ("heavier than", "weighing more than"), ("lighter than", "weighing less than")),
+    ((), ("temperature",), ("hotter than", "warmer than"), ("colder than", "cooler than")),
+    ((), ("length/time",), ("faster than", "quicker than"), ("slower than",)),
+    ((), ("count",), ("numbering more than",), ("fewer than", "numbering fewer than")),
 )  # fmt: skip
 
 SHORT = (

@@ -148,12 +148,9 @@ def _fill(template: str, asked: Asked, rng: Random, style: QueryStyle, number: s
 def comparatives(concept: str, dimension: str, operator: Operator) -> tuple[str, ...]:
     """Comparatives that suit the concept's words ("older than" for an age), else the dimension's."""
     words = set(concept.lower().replace("-", " ").split())
-    for keys, more, less in COMPARATIVES:
-        if words.intersection(keys):
-            return more if operator == ">" else less
     head = dimension.split(":")[0]
-    for keys, more, less in COMPARATIVES:
-        if head in keys:
+    for keys, dimensions, more, less in COMPARATIVES:
+        if head in dimensions and (not keys or words.intersection(keys)):
             return more if operator == ">" else less
     return ()
 

@@ -219,8 +219,9 @@ _RARE = frozenset(
         "buck", "bucks", "quid", "quids", "dls", "c", "C", "F", "pc", "gm", "gms", "kgm", "kgms", "Kg", "mgm",
         "degC", "degF", "degK", "deg C", "deg F", "mm-Hg", "mm hg", "mmhg", "mt", "MT", "horses", "kws", "kn",
         "KW", "Kcal", "Cal", "cals", "megs", "gigs", "gig", "dbs", "Mbyte", "kbyte", "Kbyte", "GByte", "ccm",
-        "MByte", "Gbyte", "m^2", "cm^2", "mm^2", "km^2", "m^3", "m 2", "d", "y", "mo", "mos", "HZ", "BHP",
-        "pound sterlings", "pound stgs", "pound stg", "dlr", "ct", "bips", "japanese yens", "yuans", "chinese yuans", "renminbis", "lires",
+        "MByte", "Gbyte", "m^2", "cm^2", "mm^2", "km^2", "m^3", "m 2", "t", "d", "y", "mo", "mos", "HZ",
+        "BHP", "pound sterlings", "pound stgs", "pound stg", "dlr", "ct", "bips",
+        "japanese yens", "yuans", "chinese yuans", "renminbis", "lires",
         "kelvins", "molars", "millimolars", "micromolars", "nanomolars", "kHZ", "MHZ", "GHZ", "Rs.", "rs",
     )
 )  # fmt: skip
@@ -263,6 +264,8 @@ def _plurals(surface: str) -> set[str]:
 def _surfaces_of(unit: Unit) -> _Surfaces:
     """The usual surfaces of a unit, by number and place; all of them where none is usual."""
     after = tuple(s for s in unit.surfaces if is_usual(s)) or (() if unit.prefixes else unit.surfaces)
+    if unit.dimension.startswith("count"):  # "loans", not "first draw PPP loans", where a corpus has both
+        after = tuple(dict.fromkeys(s.lower() for s in after if " " not in s)) or after
     known = set(after)
     singular = {s for s in after if not _is_abbreviation(s) and any(p in known for p in _plurals(s))}
     plural = {p for s in singular for p in _plurals(s) if p in known}
@@ -278,7 +281,9 @@ def attach(number: str, surface: str, rng: Random) -> str:
     """A number and the unit after it, with a space where one belongs."""
     spelled = number[-1].isalpha()
     if not surface[:1].isalpha() and not spelled:
-        return number + surface if surface[0] in "%°′″" or rng.random() < 0.5 else f"{number} {surface}"
+        return number + surface if surface[0] in "%°′″×" or rng.random() < 0.5 else f"{number} {surface}"
+    if surface == "x" and not spelled:
+        return number + surface
     short = len(surface) <= 3 and not spelled and surface not in _READ_SCALES
     return number + surface if short and rng.random() < 0.2 else f"{number} {surface}"
 
@@ -306,10 +311,22 @@ def write_quantity(value: float, unit: Unit, rng: Random, style: NumberStyle | N
     if before:
         if number[0].isalpha():  # nobody writes "$two billion"
             number = digits_of(value)
-        return f"{surface} {number}" if surface[-1].isalpha() else f"{surface}{number}"
+        space = " " if surface[-1].isalpha() else ""
+        return f"{surface}{space}{number}{_rate_tail(unit)}"
+    if number[0].isalpha() and (len(surface) <= 2 or not surface[0].isalpha()):
+        number = digits_of(value)  # "eight %" and "two kg" are nobody's style
     if number.endswith("B"):  # "$12B" is money, "12B euros" reads as bytes
         number = f"{number[:-1]}bn"
     return attach(number, surface, rng)
+
+
+def _rate_tail(unit: Unit) -> str:
+    """What stands behind the number of a rate whose unit begins before it: "$5 per share"."""
+    _, slash, per = unit.name.partition("/")
+    return f" per {_DENOMINATORS.get(per, per.replace('_', ' '))}" if slash else ""
+
+
+_DENOMINATORS = {"diluted": "diluted share", "common": "common share"}
 
 
 def write_interval(low: float, high: float, unit: Unit, joiner: str, rng: Random) -> str:
@@ -320,6 +337,8 @@ def write_interval(low: float, high: float, unit: Unit, joiner: str, rng: Random
     style = rng.choices(styles, cum_weights=weights)[0]
     if style == "words" or (joiner == "-" and style == "scientific"):
         style = "plain"
+    elif style == "suffix" and not before:  # "100m and 300m dollars" would be metres
+        style = "scale"
     ends = [write_number(v, style, rng, money=kind == "money") for v in (low, high)]
     if None in ends:
         ends = [digits_of(low), digits_of(high)]
@@ -328,7 +347,7 @@ def write_interval(low: float, high: float, unit: Unit, joiner: str, rng: Random
         return f"{first}{joiner}{last}"
     if before:
         space = " " if surface[-1].isalpha() else ""
-        return f"{surface}{space}{first}{joiner}{surface}{space}{last}"
+        return f"{surface}{space}{first}{joiner}{surface}{space}{last}{_rate_tail(unit)}"
     return f"{first}{joiner}{attach(last, surface, rng)}"
 
 
