@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,7 +60,6 @@ class ResidualCodec:
         """From vectors and their residuals, both `[n, dim]` and not turned."""
         dim = sample.shape[1]
         # Queries are like documents: what matters along an axis is residual variance times query variance.
-        # A little of the mean is mixed in, so that axes a small sample has not seen can be coded too.
         energy, axes = np.linalg.eigh(_second_moment(sample))
         directions = residuals / np.maximum(np.linalg.norm(residuals, axis=1, keepdims=True), 1e-12)
         variance = np.einsum("da,de,ea->a", axes, _second_moment(directions), axes)
@@ -126,10 +126,12 @@ class ResidualCodec:
 
 
 def _second_moment(rows: NDArray[np.float32]) -> NDArray[np.float64]:
-    dim = rows.shape[1]
+    """Of rows like these, [dim, dim]; as if a few rows in all directions had been seen besides."""
+    count, dim = rows.shape
     moment = rows.T.astype(np.float64) @ rows
-    prior = np.eye(dim) * max(float(np.trace(moment)) / dim, 1e-9)
-    return np.asarray((moment + 0.02 * prior) / max(1, len(rows)))
+    square = float(np.trace(moment)) / count or 1.0
+    besides = 32 + 0.02 * count
+    return np.asarray((moment + besides * square / dim * np.eye(dim)) / (count + besides))
 
 
 def _places(dim: int, nbits: int) -> NDArray[np.int64]:
@@ -152,9 +154,10 @@ def _share_bits(importance: NDArray[np.float64]) -> NDArray[np.uint8]:
 
 def _lloyd_levels(sample: NDArray[np.float32]) -> NDArray[np.float32]:
     """The best levels for 0 to 8 bits, below one another."""
-    values = np.sort(sample[:: max(1, len(sample) // 500_000)].astype(np.float64))
-    if not len(values) or values[-1] - values[0] < 1e-6:
-        values = np.linspace(-2.5, 2.5, 1001)  # nothing to learn from
+    normal = [
+        NormalDist().inv_cdf((i + 0.5) / 2048) for i in range(2048)
+    ]  # decides where the sample is small
+    values = np.sort(np.concatenate([sample[:: max(1, len(sample) // 500_000)], normal]))
     sums = np.concatenate([[0.0], np.cumsum(values)])
     tables = [np.zeros(1)]
     for bits in range(1, 9):
