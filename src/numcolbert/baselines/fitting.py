@@ -91,7 +91,8 @@ def _quantities(passages: Sequence[Passage]) -> DocumentQuantities:
         for column, quantity in enumerate(passage.quantities):
             whole[:, row, column] = quantity.unit, quantity.dimension, quantity.pair
             value[row, column] = quantity.base_value
-    return DocumentQuantities(*(torch.from_numpy(part) for part in whole), base_value=torch.from_numpy(value))
+    unit, dimension, pair = (torch.from_numpy(part) for part in whole)
+    return DocumentQuantities(unit, dimension, pair, torch.from_numpy(value))
 
 
 def retrieval_loss(scores: Tensor, rivals: Tensor) -> Tensor:

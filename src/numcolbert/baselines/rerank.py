@@ -38,12 +38,10 @@ class Reranker:
 
     def search(self, queries: Sequence[Query], k: int) -> Run:
         first = self.first.search(queries, max(k, self.depth))
-        heads = {query.id: list(first[query.id])[: self.depth] for query in queries}
-        pairs = [(query.text, self._texts[document]) for query in queries for document in heads[query.id]]
-        scores = iter(self.scorer.score(pairs))
+        scores = iter(self.scorer.score(self._pairs(queries, first)))
         run: Run = {}
         for query in queries:
-            head = heads[query.id]
+            head = list(first[query.id])[: self.depth]
             scored = {d: next(scores) + _TIE * (1 - rank / self.depth) for rank, d in enumerate(head)}
             ranking = dict(sorted(scored.items(), key=lambda pair: -pair[1]))
             floor = min(ranking.values(), default=0.0)
@@ -51,3 +49,11 @@ class Reranker:
             ranking |= {document: floor - 1 - rank for rank, document in enumerate(rest)}
             run[query.id] = dict(list(ranking.items())[:k])
         return run
+
+    def pairs(self, queries: Sequence[Query]) -> list[Pair]:
+        """What the scorer will be asked."""
+        return self._pairs(queries, self.first.search(queries, self.depth))
+
+    def _pairs(self, queries: Sequence[Query], first: Run) -> list[Pair]:
+        heads = [(query.text, list(first[query.id])[: self.depth]) for query in queries]
+        return [(text, self._texts[document]) for text, head in heads for document in head]

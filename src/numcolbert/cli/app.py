@@ -9,6 +9,7 @@ import typer
 
 from numcolbert import __version__
 from numcolbert.cli import (
+    baseline,
     bench,
     data,
     demo,
@@ -17,6 +18,7 @@ from numcolbert.cli import (
     explain,
     index,
     quantities,
+    reproduce,
     rerank,
     search,
     serve,
@@ -43,6 +45,8 @@ app.add_typer(bench.app, name="bench")
 app.command("doctor")(doctor.doctor)
 app.command("quantities")(quantities.quantities)
 app.command("evaluate")(evaluate.evaluate)
+app.add_typer(baseline.app, name="baseline")
+app.command("reproduce")(reproduce.reproduce)
 app.command("train")(train.train)
 
 

@@ -1,1 +1,1 @@
-"""The paper's tables."""
+"""The paper's tables, made again with one command."""

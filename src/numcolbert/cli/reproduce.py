@@ -1,0 +1,76 @@
+"""`numcolbert reproduce`: the paper's tables, measured here, the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from numcolbert.cli.evaluate import print_grids
+from numcolbert.cli.output import JsonOption, print_json
+from numcolbert.errors import UsageError
+
+if TYPE_CHECKING:
+    from numcolbert.reproduce.spec import TableSpec
+    from numcolbert.reproduce.table import BenchmarkTable
+
+
+def reproduce(
+    table: Annotated[
+        str, typer.Argument(help="main, ablation, positives, general, efficiency, operators or all.")
+    ],
+    benchmarks: Annotated[
+        Path, typer.Option("--benchmarks", help="Folder that holds the benchmark folders.")
+    ] = Path("benchmarks"),
+    runs: Annotated[Path, typer.Option("--runs", help="Folder of run files, one folder a system.")] = Path(
+        "runs"
+    ),
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write report.html, tables.md, results.json here.")
+    ] = None,
+    saved_only: Annotated[
+        bool, typer.Option("--saved-only", help="Run nothing: use the runs that are there.")
+    ] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the report if it exists.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a table of the paper: run what is missing, reuse what is there, say what could not be run.
+
+    Example: [bold]numcolbert reproduce main --benchmarks bench --runs runs -o report[/bold]
+    """
+    from numcolbert.reproduce.page import run_lines, table_grids
+    from numcolbert.reproduce.report import as_values, write_report
+    from numcolbert.reproduce.runs import Corpora
+    from numcolbert.reproduce.spec import TABLES, load_table
+    from numcolbert.reproduce.table import make_table
+    from numcolbert.train.benchmarks import read_benchmark
+
+    names = TABLES if table == "all" else (table,)
+    specs = [load_table(name) for name in names]
+    corpora = Corpora()
+    made: list[tuple[TableSpec, list[BenchmarkTable]]] = []
+    for spec in specs:
+        there = [name for name in spec.benchmarks if (benchmarks / name).is_dir()]
+        for name in spec.benchmarks:
+            if name not in there:
+                typer.echo(f"{spec.title}: no folder '{benchmarks / name}', left out", err=True)
+        tables = [
+            make_table(spec, read_benchmark(benchmarks / name), runs, corpora, run_missing=not saved_only)
+            for name in there
+        ]
+        for one in tables:
+            for line in run_lines(one, runs):
+                typer.echo(line, err=True)
+        made.append((spec, tables))
+    if not any(tables for _, tables in made):
+        raise UsageError(
+            f"'{benchmarks}' holds none of the benchmarks.",
+            hint="build them with 'numcolbert data benchmark', or name their folder with --benchmarks",
+        )
+    if out is not None:
+        write_report(made, out, overwrite=overwrite)
+    if as_json:
+        print_json(as_values(made))
+    else:
+        print_grids([grid for _, tables in made for one in tables for grid in table_grids(one)])

@@ -1,0 +1,97 @@
+"""The measured tables as grids and as one page, the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections.abc import Sequence
+from pathlib import Path
+
+from numcolbert import __version__
+from numcolbert.report.grid import Entry, Grid
+from numcolbert.report.html import Page, Picture, Section
+from numcolbert.report.tables import table_grid, tukey_grid
+from numcolbert.reproduce.spec import TableSpec
+from numcolbert.reproduce.summary import summary
+from numcolbert.reproduce.table import BenchmarkTable
+
+
+def table_grids(table: BenchmarkTable) -> list[Grid]:
+    """Ours and the paper's side by side, then a table a slice and Tukey's tests where there are some."""
+    grids = [main_grid(table)]
+    if table.comparison is None:
+        return grids
+    for part in table.comparison.tables[1:]:
+        grid = table_grid(part, table.comparison)
+        grids.append(Grid(f"{table.benchmark}: operator {grid.title}", grid.columns, grid.rows, grid.notes))
+    for measure, pairs in table.comparison.overall.tukey.items():
+        title = f"{table.benchmark}, {measure}: all pairs (Tukey HSD)"
+        grids.append(tukey_grid(title, pairs, table.comparison.alpha))
+    return grids
+
+
+def main_grid(table: BenchmarkTable) -> Grid:
+    spec, comparison = table.spec, table.comparison
+    measured: dict[str, Sequence[Entry]] = {}
+    notes: list[str] = []
+    if comparison is not None:
+        grid = table_grid(comparison.overall, comparison)
+        measured = {row[0].text: row[1:] for row in grid.rows}
+        notes = list(grid.notes)
+    data = spec.paper_data.get(table.benchmark)
+    has_paper = data is not None and any(table.benchmark in row.paper for row in spec.rows)
+    columns = ["system", *spec.measures]
+    if has_paper:
+        columns += [f"{measure} (paper, {data})" for measure in spec.paper_measures]
+    rows = []
+    for row, state in zip(spec.rows, table.states, strict=True):
+        ours = measured.get(row.name) or [Entry("–", detail=state.how)] * len(spec.measures)
+        name = f"{row.name} *" if row.upper_bound else row.name
+        entries = [Entry(name, detail=row.note), *ours]
+        if has_paper:
+            values = row.paper.get(table.benchmark, [])
+            entries += [Entry(_short(value)) for value in values] or [Entry("")] * len(spec.paper_measures)
+        rows.append(entries)
+    if any(row.upper_bound for row in spec.rows):
+        notes.append("* An upper bound: it is given the query's condition.")
+    notes += [f"{s.name}: {s.how}." for s in table.states if s.path is None]
+    count = f" ({comparison.overall.queries:,} queries)" if comparison else ""
+    return Grid(f"{table.benchmark}{count}", columns, rows, notes)
+
+
+def report_page(
+    tables: Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]], pictures: Sequence[Picture] = ()
+) -> Page:
+    sections = []
+    for spec, made in tables:
+        grids = [grid for table in made for grid in table_grids(table)]
+        sections.append(Section(spec.title, grids, text=[spec.note] if spec.note else []))
+    if pictures:
+        sections.append(Section("Figures", pictures=pictures))
+    first = [summary(table) for _, made in tables[:1] for table in made]
+    facts = {
+        "software": f"numcolbert {__version__}, Python {platform.python_version()}",
+        "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
+        "statistics": "means over queries; paired t-tests with Holm's correction within each table and "
+        "measure; 95% bootstrap intervals (point at a number)",
+    }
+    return Page(
+        "NumColBERT, measured",
+        "Every system on the same queries, passages and labels.",
+        first,
+        sections,
+        facts,
+    )
+
+
+def run_lines(table: BenchmarkTable, runs: Path) -> list[str]:
+    """What became of each row, for the log."""
+    lines = []
+    for state in table.states:
+        place = f" ({state.path.relative_to(runs)})" if state.path and state.path.is_relative_to(runs) else ""
+        lines.append(f"{table.benchmark}: {state.name}: {state.how}{place}")
+    return lines
+
+
+def _short(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".") if value >= 1 else f"{value:.3f}".rstrip("0").ljust(4, "0")

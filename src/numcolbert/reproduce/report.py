@@ -1,0 +1,54 @@
+"""A folder with everything measured: the page, the tables, the figures and the numbers behind them."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from numcolbert.files import replacing_folder
+from numcolbert.report.grid import to_latex, to_markdown
+from numcolbert.report.html import write
+from numcolbert.reproduce.page import report_page, table_grids
+from numcolbert.reproduce.pictures import operator_pictures
+from numcolbert.reproduce.spec import TableSpec
+from numcolbert.reproduce.summary import summary
+from numcolbert.reproduce.table import BenchmarkTable
+
+Made = Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]]
+
+
+def write_report(made: Made, folder: Path, *, overwrite: bool = False) -> None:
+    with replacing_folder(folder, overwrite=overwrite) as aside:
+        pictures = [
+            p for _, tables in made for table in tables for p in operator_pictures(table, aside / "figures")
+        ]
+        write(report_page(made, pictures), aside / "report.html")
+        grids = [(spec, table_grids(table)) for spec, tables in made for table in tables]
+        parts = [f"{summary(table)}\n" for _, tables in made[:1] for table in tables]
+        parts += [to_markdown(grid) for _, group in grids for grid in group]
+        (aside / "tables.md").write_text("\n".join(parts), encoding="utf-8")
+        latex = "\n".join(to_latex(grid) for _, group in grids for grid in group)
+        (aside / "tables.tex").write_text(latex, encoding="utf-8")
+        (aside / "results.json").write_text(json.dumps(as_values(made), indent=1), encoding="utf-8")
+
+
+def as_values(made: Made) -> list[dict[str, Any]]:
+    """Plain values: no path, no text of any passage."""
+    return [
+        {
+            "table": spec.title,
+            "benchmark": table.benchmark,
+            "summary": summary(table),
+            "rows": [{"name": s.name, "how": s.how, "measured": s.path is not None} for s in table.states],
+            "paper": {
+                row.name: row.paper[table.benchmark] for row in spec.rows if table.benchmark in row.paper
+            },
+            "paper_measures": list(spec.paper_measures),
+            "comparison": dataclasses.asdict(table.comparison) if table.comparison else None,
+        }
+        for spec, tables in made
+        for table in tables
+    ]

@@ -1,0 +1,109 @@
+"""Runs on disk: found where they are still right, made where they are not.
+
+    RUNS/<system>/<benchmark>.trec        the run
+    RUNS/<system>/<benchmark>.json        how it was made, with a hash of everything it depends on
+
+Runs made elsewhere (on a training machine) lie anywhere below RUNS/<system>/ as <benchmark>.trec,
+<benchmark>.gated.trec or <benchmark>.plain.trec.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from numcolbert.baselines.collection import read_documents, read_queries
+from numcolbert.baselines.ranker import Run
+from numcolbert.evaluate.trec import read_run, write_run
+from numcolbert.files import replacing_file, sha256
+from numcolbert.reproduce.systems import find_system
+from numcolbert.train.benchmarks import Benchmark
+from numcolbert.types import Document
+
+DEPTH = 1000
+_VARIANTS = ("", ".gated", ".plain")
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    path: Path
+    reused: bool
+    seconds: float
+    """What making it took, now or then; 0 for runs made elsewhere."""
+
+    def read(self) -> Run:
+        return read_run(self.path)
+
+
+class Corpora:
+    """Documents of the benchmark at hand; the last corpus stays in memory for the next system."""
+
+    def __init__(self) -> None:
+        self._path: Path | None = None
+        self._documents: list[Document] = []
+
+    def of(self, benchmark: Benchmark) -> list[Document]:
+        if self._path != benchmark.corpus_path:
+            self._path, self._documents = benchmark.corpus_path, read_documents(benchmark.corpus_path)
+        return self._documents
+
+
+def file_name(benchmark: Benchmark) -> str:
+    return benchmark.name.replace("/", "-")
+
+
+def find_run(folder: Path, system: str, benchmark: Benchmark) -> Path | None:
+    """A run of `system` made elsewhere."""
+    for variant in _VARIANTS:
+        found = sorted((folder / system).rglob(f"{file_name(benchmark)}{variant}.trec"))
+        if found:
+            return found[0]
+    return None
+
+
+def made_run(
+    folder: Path, system: str, benchmark: Benchmark, corpora: Corpora, first: Path | None = None
+) -> RunFile:
+    """The run of a registered system: the saved one if nothing it depends on has changed, else a new one."""
+    path = folder / system / f"{file_name(benchmark)}.trec"
+    note = path.with_suffix(".json")
+    key = _key(system, benchmark, first)
+    if path.is_file() and note.is_file():
+        saved = json.loads(note.read_text(encoding="utf-8"))
+        if saved["key"] == key and saved["sha256"] == sha256(path):
+            return RunFile(path, True, float(saved["seconds"]))
+    start = time.monotonic()
+    ranker = find_system(system).build(read_run(first) if first else {})
+    ranker.index(corpora.of(benchmark))
+    run = ranker.search(read_queries(benchmark), DEPTH)
+    seconds = round(time.monotonic() - start, 2)
+    write_run(path, run, system)
+    how = {
+        "system": system,
+        "benchmark": benchmark.name,
+        "key": key,
+        "sha256": sha256(path),
+        "seconds": seconds,
+    }
+    with replacing_file(note) as aside:
+        aside.write_text(json.dumps(how, indent=1), encoding="utf-8")
+    return RunFile(path, False, seconds)
+
+
+def _key(system: str, benchmark: Benchmark, first: Path | None) -> str:
+    queries = [
+        (query, text, benchmark.attributes.get(query))
+        for query, text in zip(benchmark.query_ids, benchmark.query_texts, strict=True)
+    ]
+    parts = [
+        system,
+        find_system(system).revision,
+        DEPTH,
+        sha256(benchmark.corpus_path),
+        queries,
+        sha256(first) if first else None,
+    ]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,77 @@
+"""A table of the paper as a file: which rows, how each is made, what the paper reports."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from numcolbert.config import read_toml, settings_from
+from numcolbert.errors import UsageError
+from numcolbert.evaluate.measures import DEFAULT_MEASURES
+from numcolbert.reproduce.systems import SYSTEMS
+
+TABLES = ("main", "ablation", "positives", "general", "efficiency", "operators")
+_FOLDER = Path(__file__).parent / "tables"
+
+
+@dataclass(frozen=True)
+class RowSpec:
+    name: str
+    system: str
+    """Folder of its runs; where it is a system of the registry, the run is made here."""
+    first: str = ""
+    """The system whose run it stands on."""
+    command: str = ""
+    """Makes the run elsewhere."""
+    gpu_minutes: float = 0.0
+    """About, on one H200, for `command`."""
+    note: str = ""
+    upper_bound: bool = False
+    """Uses knowledge that no real system has; left out of the ranking of systems."""
+    measured: bool = True
+    """False for rows that need what nobody here has; `note` says what."""
+    paper: dict[str, list[float]] = field(default_factory=dict)
+    """Benchmark -> the paper's values, in the order of the table's `paper_measures`."""
+
+    @property
+    def made_here(self) -> bool:
+        return self.system in SYSTEMS
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    title: str
+    rows: tuple[RowSpec, ...]
+    measures: tuple[str, ...] = DEFAULT_MEASURES
+    paper_measures: tuple[str, ...] = DEFAULT_MEASURES
+    benchmarks: tuple[str, ...] = ("openfinquant", "openmedquant")
+    paper_data: dict[str, str] = field(default_factory=dict)
+    """Benchmark -> the data set the paper's numbers beside it come from."""
+    subject: str = "NumColBERT"
+    """The row the summary speaks of."""
+    baseline: str = "ColBERT_ft"
+    """The row every other is tested against."""
+    tukey: bool = False
+    operators: bool = False
+    """Also one table an operator."""
+    note: str = ""
+
+
+def load_table(name: str) -> TableSpec:
+    if name not in TABLES:
+        raise UsageError(f"There is no table '{name}'.", hint="choose one of " + ", ".join((*TABLES, "all")))
+    spec = settings_from(TableSpec, read_toml(_FOLDER / f"{name}.toml"), f"the table '{name}'")
+    names = {row.system for row in spec.rows}
+    for row in spec.rows:
+        if row.first and row.first not in names | set(SYSTEMS):
+            raise UsageError(
+                f"Row '{row.name}' stands on '{row.first}', which is no row of the table '{name}'.",
+                hint="name the system of another row",
+            )
+        for values in row.paper.values():
+            if len(values) != len(spec.paper_measures):
+                raise UsageError(
+                    f"Row '{row.name}' has {len(values)} values of the paper.",
+                    hint="give one for each of " + ", ".join(spec.paper_measures),
+                )
+    return spec

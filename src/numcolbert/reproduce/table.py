@@ -1,0 +1,95 @@
+"""Make one table: find or make the run of each row, compare them, set the paper's numbers beside ours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from numcolbert.errors import NumColBERTError
+from numcolbert.evaluate.compare import Comparison, compare
+from numcolbert.evaluate.slices import Slice, operator_slices
+from numcolbert.progress import clock
+from numcolbert.reproduce.runs import Corpora, find_run, made_run
+from numcolbert.reproduce.spec import RowSpec, TableSpec
+from numcolbert.train.benchmarks import Benchmark
+
+
+@dataclass(frozen=True, slots=True)
+class RowState:
+    """What became of a row on one benchmark."""
+
+    name: str
+    path: Path | None
+    how: str
+    """'made in 0:12', 'reused', 'found', or why there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkTable:
+    benchmark: str
+    spec: TableSpec
+    states: list[RowState]
+    comparison: Comparison | None
+    """None where no row could be measured."""
+
+
+def make_table(
+    spec: TableSpec, benchmark: Benchmark, runs: Path, corpora: Corpora, *, run_missing: bool = True
+) -> BenchmarkTable:
+    states = [row_state(row, spec, benchmark, runs, corpora, run_missing=run_missing) for row in spec.rows]
+    there = {state.name: state.path for state in states if state.path is not None}
+    if not there:
+        return BenchmarkTable(benchmark.name, spec, states, None)
+    from numcolbert.evaluate.trec import read_run
+
+    comparison = compare(
+        {name: read_run(path) for name, path in there.items()},
+        benchmark.qrels,
+        spec.baseline if spec.baseline in there else None,
+        dataset=benchmark.name,
+        measures=spec.measures,
+        slices=_slices(spec, benchmark),
+        with_tukey=spec.tukey and len(there) > 1,
+    )
+    return BenchmarkTable(benchmark.name, spec, states, comparison)
+
+
+def row_state(
+    row: RowSpec, spec: TableSpec, benchmark: Benchmark, runs: Path, corpora: Corpora, *, run_missing: bool
+) -> RowState:
+    if not row.measured:
+        found = find_run(runs, row.system, benchmark)
+        return RowState(row.name, found, "found" if found else row.note)
+    if not row.made_here:
+        found = find_run(runs, row.system, benchmark)
+        return RowState(row.name, found, "found" if found else _how_to_make(row))
+    first: Path | None = None
+    if row.first:
+        before = next((r for r in spec.rows if r.system == row.first), RowSpec(row.first, row.first))
+        state = row_state(before, spec, benchmark, runs, corpora, run_missing=run_missing)
+        if state.path is None:
+            return RowState(row.name, None, f"needs the run of {before.name}")
+        first = state.path
+    if not run_missing:
+        found = find_run(runs, row.system, benchmark)
+        return RowState(row.name, found, "found" if found else "not run: asked for saved runs only")
+    try:
+        made = made_run(runs, row.system, benchmark, corpora, first)
+    except NumColBERTError as error:
+        # One row that cannot be made must not cost the others; the table says why.
+        return RowState(row.name, None, f"{error.message} ({error.hint})")
+    return RowState(row.name, made.path, "reused" if made.reused else f"made in {clock(made.seconds)}")
+
+
+def _how_to_make(row: RowSpec) -> str:
+    if not row.command:
+        return row.note or "no run found"
+    gpu = f"needs a GPU for about {row.gpu_minutes:.0f} minutes: " if row.gpu_minutes else ""
+    return f"{gpu}{row.command}"
+
+
+def _slices(spec: TableSpec, benchmark: Benchmark) -> Sequence[Slice]:
+    if not spec.operators or not benchmark.attributes:
+        return ()
+    return operator_slices(benchmark.qrels, benchmark.attributes)

@@ -1,0 +1,216 @@
+"""The paper's tables on a tiny benchmark: what is missing is run, what is there is reused, gaps are named."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from numcolbert.baselines.ranker import Query
+from numcolbert.cli.app import app
+from numcolbert.config import settings_from
+from numcolbert.errors import ConflictError, UsageError
+from numcolbert.evaluate.trec import read_run, write_run
+from numcolbert.reproduce.page import main_grid, table_grids
+from numcolbert.reproduce.runs import Corpora, find_run, made_run
+from numcolbert.reproduce.spec import TABLES, RowSpec, TableSpec, load_table
+from numcolbert.reproduce.summary import summary
+from numcolbert.reproduce.systems import SYSTEMS, find_system
+from numcolbert.reproduce.table import make_table
+from numcolbert.train.benchmarks import read_benchmark
+from numcolbert.types import Document
+
+pytest.importorskip("bm25s")
+pytest.importorskip("quantulum3")
+
+PERFECT = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d2": 2.0, "d1": 1.0}, "q3": {"d3": 1.0}}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_table_can_be_read(name: str) -> None:
+    spec = load_table(name)
+    assert len({row.name for row in spec.rows}) == len(spec.rows)
+    assert {spec.subject, spec.baseline} <= {row.name for row in spec.rows}
+    for row in spec.rows:
+        assert row.made_here or row.command or row.note, f"{row.name} says not how it is made"
+        assert set(row.paper) <= set(spec.benchmarks)
+
+
+def test_the_main_table_holds_the_papers_systems() -> None:
+    names = {row.name for row in load_table("main").rows}
+    assert {"SPLADE_ft", "ColBERT_ft", "QBM25", "QSPLADE", "QColBERT", "DeepQuant", "NumColBERT"} <= names
+
+
+def test_bad_tables() -> None:
+    with pytest.raises(UsageError, match="no table 'other'"):
+        load_table("other")
+    with pytest.raises(UsageError):
+        settings_from(TableSpec, {"title": "t", "rows": [{"nam": "x"}]}, "a table")
+    with pytest.raises(UsageError, match="no system 'bm52'"):
+        find_system("bm52")
+
+
+@pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "cross-encoder"])
+def test_every_system_ranks(name: str, benchmarks: Path) -> None:
+    texts = {"d1": "revenue of 50 dollars", "d2": "revenue of 20 dollars", "d3": "revenue"}
+    ranker = find_system(name).build({"q1": {"d2": 2.0, "d1": 1.9, "d3": 0.0}})
+    ranker.index([Document(i, text) for i, text in texts.items()])
+    run = ranker.search([Query("q1", "revenue above 40 dollars", concept="revenue")], 5)
+    assert set(run["q1"]) == set(texts)
+    if name.startswith("q"):
+        assert next(iter(run["q1"])) == "d1", "50 is above 40"
+
+
+def test_runs_are_reused_until_something_changes(benchmarks: Path, tmp_path: Path) -> None:
+    benchmark = read_benchmark(benchmarks / "openfinquant")
+    runs = tmp_path / "runs"
+    first = made_run(runs, "bm25", benchmark, Corpora())
+    assert not first.reused and made_run(runs, "bm25", benchmark, Corpora()).reused
+    first.path.write_text(first.path.read_text() + "q1 Q0 d9 9 0.1 x\n")
+    assert not made_run(runs, "bm25", benchmark, Corpora()).reused, "a run someone edited is made again"
+    corpus = benchmarks / "openfinquant" / "corpus.jsonl"
+    corpus.write_text(corpus.read_text() + '{"_id": "d5", "text": "revenue"}\n')
+    again = made_run(runs, "bm25", benchmark, Corpora())
+    assert not again.reused and "d5" in read_run(again.path)["q1"]
+
+
+def test_runs_made_elsewhere_are_found(benchmarks: Path, tmp_path: Path) -> None:
+    benchmark = read_benchmark(benchmarks / "openfinquant")
+    assert find_run(tmp_path, "numcolbert", benchmark) is None
+    write_run(tmp_path / "numcolbert" / "deep" / "openfinquant.gated.trec", PERFECT, "x")
+    found = find_run(tmp_path, "numcolbert", benchmark)
+    assert found is not None and found.name == "openfinquant.gated.trec"
+
+
+def test_a_table_with_gaps(benchmarks: Path, tmp_path: Path) -> None:
+    benchmark = read_benchmark(benchmarks / "openfinquant")
+    table = make_table(load_table("main"), benchmark, tmp_path / "runs", Corpora())
+    how = {state.name: state.how for state in table.states}
+    assert how["BM25 (whole query)"].startswith("made in")
+    assert how["ColBERT_ft"].startswith("needs a GPU for about 20 minutes: python -m numcolbert.train")
+    assert how["QColBERT"] == "needs the run of ColBERT_ft"
+    assert how["GPT-4o-mini reranker"].startswith("Not measured here")
+    assert summary(table).startswith("openfinquant: NumColBERT has not been measured yet")
+    grid = main_grid(table)
+    rows = {row[0].text: [entry.text for entry in row[1:]] for row in grid.rows}
+    assert rows["ColBERT_ft"] == ["–"] * 4 + ["0.50", "0.62", "0.26", "0.81"]
+    assert rows["BM25 (whole query)"][4:] == [""] * 4
+    assert "QBM25 (gold conditions) *" in rows
+    assert grid.columns[5] == "nDCG@10 (paper, FinQuant)"
+
+
+def test_a_run_from_elsewhere_completes_the_rows_that_stand_on_it(benchmarks: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    wrong = {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 2.0, "d2": 1.0}, "q3": {"d3": 1.0}}
+    write_run(runs / "colbert-ft" / "openfinquant.plain.trec", wrong, "x")
+    write_run(runs / "numcolbert" / "openfinquant.gated.trec", PERFECT, "x")
+    table = make_table(load_table("main"), read_benchmark(benchmarks / "openfinquant"), runs, Corpora())
+    assert table.comparison is not None and table.comparison.baseline == "ColBERT_ft"
+    means = {row.system: row.cells["nDCG@10"].mean for row in table.comparison.overall.rows}
+    assert means["NumColBERT"] == 1.0 and means["QColBERT"] == 1.0 and means["ColBERT_ft"] < 1
+    assert summary(table).startswith("openfinquant: NumColBERT reaches nDCG@10 1.000, the best of")
+    assert "Against ColBERT_ft it gains" in summary(table)
+
+
+def test_defeats_come_first(benchmarks: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    write_run(runs / "numcolbert" / "openfinquant.trec", {"q1": {"d4": 1.0}}, "x")
+    table = make_table(load_table("main"), read_benchmark(benchmarks / "openfinquant"), runs, Corpora())
+    text = summary(table)
+    assert "NumColBERT reaches nDCG@10 0.000 and loses to" in text and "gold" not in text
+
+
+def test_positives_are_tested_with_tukey(benchmarks: Path, tmp_path: Path) -> None:
+    other = {**PERFECT, "q1": {"d2": 2.0, "d1": 1.0}}
+    for system, run in (("no-cont", other), ("positives-unit", PERFECT)):
+        write_run(tmp_path / system / "openfinquant.trec", run, "x")
+    table = make_table(
+        load_table("positives"), read_benchmark(benchmarks / "openfinquant"), tmp_path, Corpora()
+    )
+    titles = [grid.title for grid in table_grids(table)]
+    assert "openfinquant, nDCG@10: all pairs (Tukey HSD)" in titles
+
+
+def invoke(*arguments: str) -> str:
+    result = CliRunner().invoke(app, list(arguments))
+    if result.exception and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == 0, result.output
+    return result.stdout
+
+
+def test_the_command_writes_a_report(benchmarks: Path, tmp_path: Path) -> None:
+    common = [
+        "--benchmarks",
+        str(benchmarks),
+        "--runs",
+        str(tmp_path / "runs"),
+        "-o",
+        str(tmp_path / "report"),
+    ]
+    shown = invoke("reproduce", "operators", *common)
+    assert "BM25 (whole query)" in shown and "# openfinquant: operator >" in shown
+    report = tmp_path / "report"
+    page = (report / "report.html").read_text()
+    assert "data:image/png" in page and "http" not in page.replace("http-equiv", "")
+    assert (report / "figures" / "operators-openfinquant-RR10.csv").is_file()
+    assert (report / "tables.md").is_file() and (report / "tables.tex").is_file()
+    values = json.loads((report / "results.json").read_text())
+    assert values[0]["benchmark"] == "openfinquant" and str(tmp_path) not in json.dumps(values)
+    with pytest.raises(ConflictError):
+        invoke("reproduce", "operators", *common)
+    again = json.loads(invoke("reproduce", "operators", *common, "--overwrite", "--json"))
+    how = {row["name"]: row["how"] for row in again[0]["rows"]}
+    assert how["BM25 (whole query)"] == "reused"
+
+
+def test_saved_only_runs_nothing(benchmarks: Path, tmp_path: Path) -> None:
+    values = json.loads(
+        invoke(
+            "reproduce",
+            "main",
+            "--benchmarks",
+            str(benchmarks),
+            "--runs",
+            str(tmp_path / "r"),
+            "--saved-only",
+            "--json",
+        )
+    )
+    assert values[0]["comparison"] is None and not (tmp_path / "r").exists()
+
+
+def test_no_benchmark(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="holds none of the benchmarks"):
+        invoke("reproduce", "main", "--benchmarks", str(tmp_path))
+
+
+def test_row_defaults() -> None:
+    assert RowSpec("x", "bm25").made_here and not RowSpec("x", "colbert-ft").made_here
+
+
+def test_baseline_command(benchmarks: Path, tmp_path: Path) -> None:
+    folder, out = str(benchmarks / "openfinquant"), tmp_path / "a.run"
+    invoke("baseline", "rank", "bm25", folder, "-o", str(out), "-k", "2")
+    assert max(map(len, read_run(out).values())) == 2
+    with pytest.raises(ConflictError):
+        invoke("baseline", "rank", "bm25", folder, "-o", str(out))
+    with pytest.raises(UsageError, match="stands on another system's run"):
+        invoke("baseline", "rank", "qcolbert", folder, "-o", str(tmp_path / "b.run"))
+    invoke("baseline", "rank", "qcolbert", folder, "-o", str(tmp_path / "b.run"), "--first", str(out))
+    estimate = json.loads(
+        invoke(
+            "baseline",
+            "llm",
+            folder,
+            "--first",
+            str(out),
+            "-o",
+            str(tmp_path / "l.run"),
+            "--dry-run",
+            "--json",
+        )
+    )
+    assert estimate["calls"] == sum(map(len, read_run(out).values())) and estimate["dollars"] > 0
