@@ -20,7 +20,8 @@ PHRASES = {
     ],
     ">=": [
         "at least", "no less than", "not less than", "no fewer than", "no lower than", "not below",
-        "a minimum of", "minimum", "starting at", ">=", "≥", "greater than or equal to", "more than or equal to",
+        "a minimum of", "minimum", "starting at", ">=", "≥", "greater than or equal to",
+        "more than or equal to",
         "not under",
         "no shorter than", "no younger than", "min.", "equal to or greater than",
     ],

@@ -110,9 +110,13 @@ CLINICAL = [
     ("72 beats per minute", 72, "beat/minute", "count:beat/time"),
     ("60 ml/min/1.73 m2", 60, "millilitre/minute/1.73_square_metre", "volume/time/area"),
     ("4 mM", 4, "millimolar", "amount/volume"),
+    ("9.9 mg l(-1)", 9.9, "milligram/litre", "mass/volume"),
+    ("5,5 mmol/l", 5.5, "millimole/litre", "amount/volume"),
+    ("46.6% ± 19.1%", 46.6, "percent", "percent"),
 ]
 RATES = [
     ("$0.28 a share", 0.28, "USD/share", "currency:USD/share"),
+    ("$0.35 per fully diluted share", 0.35, "USD/share", "currency:USD/share"),
     ("$5 per share", 5, "USD/share", "currency:USD/share"),
     ("63 cents per share", 63, "US_cent/share", "currency:USD/share"),
     ("18.50 dlrs per barrel", 18.5, "USD/barrel", "currency:USD/volume"),
@@ -195,6 +199,16 @@ def test_a_change_is_two_quantities() -> None:
     found = extract("Net profit rose 12 mln dlrs to 45 mln dlrs.")
     assert [q.value for q in found] == [12e6, 45e6]
     assert not any(q.is_range for q in found)
+
+
+def test_an_earnings_table_counts_nothing() -> None:
+    found = extract(
+        "Shr 12 cts vs 5.43-1/2 dlrs Net 1,002,000 vs 849,000 Sales 24.1 mln vs 16.0 mln Year Shr 61 cts"
+    )
+    assert [(q.value, q.unit) for q in found] == [
+        (12, "US_cent"), (5.435, "USD"), (1002000, None), (849000, None), (24.1e6, None), (16e6, None),
+        (61, "US_cent"),
+    ]  # fmt: skip
 
 
 def test_a_list_shares_its_unit() -> None:

@@ -9,7 +9,7 @@ from collections import defaultdict
 import pytest
 
 from numcolbert.errors import InputError
-from numcolbert.quantities import units
+from numcolbert.quantities import extract, units
 from numcolbert.quantities.units import UnitInfo
 
 BASES = {unit.dimension: unit for unit in units.all_units() if unit.factor == 1 and not unit.offset}
@@ -57,6 +57,19 @@ def test_no_spelled_form_belongs_to_two_units() -> None:
 def test_lookup(name: str, canonical: str, dimension: str) -> None:
     found = units.lookup(name)
     assert (found.name, found.dimension) == (canonical, dimension)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["60 ml/min/1.73 m2", "5 mg per 100 ml", "3 deaths per 1,000 births", "72 beats per minute", "$5 a share",
+     "25 mg/kg/day", "40 barrels a day", "7 cells/mm3", "5 % per year", "6 bn dlrs", "9 miles"],
+)  # fmt: skip
+def test_lookup_gives_back_the_unit_of_a_quantity(text: str) -> None:
+    (quantity,) = extract(text)
+    assert quantity.unit is not None
+    unit = units.lookup(quantity.unit)
+    assert (unit.name, unit.dimension) == (quantity.unit, quantity.dimension)
+    assert unit.to_base(quantity.value) == pytest.approx(quantity.base_value)
 
 
 def test_lookup_falls_back_on_pint() -> None:

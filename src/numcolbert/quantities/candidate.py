@@ -34,4 +34,6 @@ class Candidate:
 
     @property
     def value(self) -> float:
-        return self.mantissa * self.scale
+        if self.scale == 1:
+            return self.mantissa
+        return round(self.mantissa * self.scale, 6)  # 8.3 million is not 8300000.000000001

@@ -20,7 +20,7 @@ _BLOCKED = re.compile(
   | (?:19|20)\d\d\s?(?:-|–|—|/|to|and)\s?(?:(?:19|20)\d\d|\d\d)\b
     (?!\s?(?:%|pct|per\b|mln|bln|[a-z]{{1,5}}illion|[.,]\d))  # 1987-88
   | (?:1[5-9]|20)\d\ds\b | [1-9]0s\b  # 1980s
-  | \d{{1,2}}[:.h]\d\d(?::\d\d)?\s?(?:a\.?m\b\.?|p\.?m\b\.?|gmt\b|est\b|edt\b|et\b|hrs\b|hours\b)
+  | \d{{1,2}}[:.h]\d\d(?::\d\d)?\s?(?:a\.?m\b\.?|p\.?m\b\.?|gmt\b|est\b|edt\b|et\b)
   | \d{{1,2}}:\d\d(?::\d\d)?(?:\.\d+)?\b | \d{{1,2}}\s?(?:[ap]\.m\b\.?|[ap]m\b|o['’]clock)  # 10:27 PM
   | \d{{3,4}}\s(?:gmt|est|edt)\b
   | (?:\d{{1,3}}[-.\s])?\(?\d{{3}}\)?[-.\s]\d{{3}}[-.]\d{{4}}\b | 1-8\d\d-[\w-]+  # telephone
@@ -38,6 +38,8 @@ _DATE = re.compile(  # what follows a month: "29", "29-30, 2019", "2019"
     r"(?!\s?(?:mln|bln|pct|per ?cent|million|billion))",
 )
 _MONTH_BEFORE = re.compile(rf"\b{MONTH}\.?,?\s$", re.IGNORECASE)
+_CITED = re.compile(r"\d{1,3}(?:\s?[-–,;]\s?\d{1,3})*\)")
+_TIED_BEFORE = re.compile(r"[A-Za-z]\d+(?:[-–]\d+)*[-–]$")
 _REFERENCE = re.compile(r"\d{1,3}(?:\s?[-–,]\s?\d{1,3})*(?=\s|$)")
 _CITATION = re.compile(r"\d+(?:\s?[-–,;]\s?\d+)*\s?\]")
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi[:.]|\S+@)\S*$", re.IGNORECASE)
@@ -50,6 +52,10 @@ def blocked_until(text: str, start: int) -> int | None:
     previous = text[start - 1 : start]
     if previous == "[" and (match := _CITATION.match(text, start)):
         return match.end()
+    if previous == "(" and (match := _CITED.match(text, start)):
+        return match.end()
+    if previous in ("-", "–") and _TIED_BEFORE.search(text, max(0, start - 12), start):
+        return start + 1  # "L3–4", "R1-12-100"
     if previous in ("'", "’") and text[start + 2 : start + 3].strip("s ,.") == "":
         return start + 2  # '87
     if (
@@ -63,7 +69,7 @@ def blocked_until(text: str, start: int) -> int | None:
         match = _DATE.match(text, start)
         return match.end() if match else None
     if previous in ("/", ".", "=", "_", "-", "@", ":") and _ADDRESS.search(text, max(0, start - 80), start):
-        return re.compile(r"\S+").match(text, start).end()  # type: ignore[union-attr]
+        return start + len(text[start:].split(maxsplit=1)[0])
     if previous == "-" and text[max(0, start - 7) : start - 1].rstrip().lower().endswith("covid"):
         return start + 2
     return None
@@ -90,22 +96,22 @@ COMPARISON_BEFORE = re.compile(
 _YEARS = re.compile(r"(?:1[5-9]|2[01])\d\d(?:\s?(?:and|to|or|[-–])\s?(?:1[5-9]|2[01])\d\d)?")
 _NAME_BEFORE = re.compile(r"(?:(?<![.?!:;]\s)(?<!^)\b[A-Z][A-Za-z&.'’]*|\b[A-Z][a-z]+,)\s$")
 _NAME_AFTER = re.compile(r"\s[A-Z][a-z]|\s[A-Z]+\b")
-_CITED = re.compile(r"\(\d{1,3}(?:\s?[-–,;]\s?\d{1,3})*\)")
 _TIMES_AFTER = re.compile(r"\s?[x×*]\s?\d")
-_LETTERS_AFTER = re.compile(r"[A-Za-z_]|-[a-z]")
+_LETTERS_AFTER = re.compile(r"[A-Za-z_]|-[A-Za-z]")
 
 
 def is_year(text: str, start: int, surface: str) -> bool:
-    """A bare four-digit number (or two) that reads as a year."""
-    return bool(_YEARS.fullmatch(surface)) and not COMPARISON_BEFORE.search(text, max(0, start - 16), start)
+    """A bare four-digit number (or two) that reads as a year: "in 2019", "above 2019", not "over 2000"."""
+    if not _YEARS.fullmatch(surface):
+        return False
+    compared = COMPARISON_BEFORE.search(text, max(0, start - 16), start)
+    return not (compared and (surface.endswith("0") or not "1980" <= surface[:4] <= "2030"))
 
 
 def is_year_before_noun(text: str, start: int, surface: str) -> bool:
     """Whether no noun is counted: "2018 sales", "in 1950 customers ...", but not "total of 2018 patients"."""
-    if not _YEARS.fullmatch(surface):
+    if not is_year(text, start, surface):
         return False
-    if surface.endswith("0") and COMPARISON_BEFORE.search(text, max(0, start - 16), start):
-        return False  # "over 2000 homes", but not "over 2019 results"
     if "1980" <= surface[:4] <= "2030":
         return not _COUNTING_BEFORE.search(text, max(0, start - 16), start)
     return bool(_YEAR_BEFORE.search(text, max(0, start - 16), start))
@@ -130,8 +136,6 @@ def is_name(text: str, start: int, end: int, surface: str) -> bool:
     if _LETTERS_AFTER.match(text, end) or _TIMES_AFTER.match(text, end):
         return True
     if start == 0 and _NAME_AFTER.match(text, end):  # a section number: "4.3 This trial ..."
-        return True
-    if text[start - 1 : start] == "(" and _CITED.match(text, start - 1):
         return True
     if COMPARISON_BEFORE.search(text, max(0, start - 16), start):
         return False

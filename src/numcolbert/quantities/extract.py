@@ -7,6 +7,7 @@ it (a scale word, a unit, a counted noun) decides what it is. Neighbours are the
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from numcolbert.quantities import counts, exclusions, numbers, ranges, surfaces, units
@@ -68,7 +69,19 @@ def extract(text: str, *, loose: bool = False) -> list[Quantity]:
             position = max(position, item.end)
     if len(found) > 1:
         found = ranges.join(text, found)
-    return [_finish(text, item) for item in found if _is_quantity(text, item)]
+    return [_finish(text, item) for item in _selected(text, found)]
+
+
+def _selected(text: str, found: list[Candidate]) -> Iterator[Candidate]:
+    """Those that are quantities; what follows a label in a list is none either ("weeks 4 and 8")."""
+    dropped: Candidate | None = None
+    for item in found:
+        listed = dropped is not None and ranges.SHARED.match(text, dropped.end, item.start) is not None
+        if (listed and item.unit is None) or not _is_quantity(text, item):
+            dropped = item
+        else:
+            dropped = None
+            yield item
 
 
 def _read(text: str, match: re.Match[str], loose: bool, floor: int) -> Candidate | None:
@@ -204,9 +217,12 @@ def _read_count(text: str, item: Candidate, loose: bool) -> None:
         return  # the next entry of an earnings table: "4.5 mln Revs 22 mln"
     if item.spelled and item.start and text[item.start].isupper() and text[begin].isupper():
         return  # "Six Flags"
-    counted = surfaces.with_rates(text, UnitMatch(units.count_unit(lemma), begin, end))
+    # "517 rushing yards" are yards, whatever stands between.
+    measured = units.table().folded.get(text[begin:end].rsplit(" ", 1)[-1].lower())
+    item.counted = measured is None or measured.dimension.startswith("currency:")
+    unit = units.count_unit(lemma) if item.counted or measured is None else measured
+    counted = surfaces.with_rates(text, UnitMatch(unit, begin, end))
     item.unit, item.unit_span, item.end = counted.unit, (begin, counted.end), counted.end
-    item.counted = True
 
 
 def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
@@ -229,6 +245,8 @@ def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
         return item.spelled or exclusions.is_year(
             text, item.value_start, text[item.value_start : item.value_end]
         )
+    if surface.istitle() and abs(item.value) >= 1000 and match.unit.dimension == "time":
+        return True  # the next block of an earnings table: "2,898,363 Year Shr 45 cts"
     if word == "second" and item.spelled and item.value == 1:
         return True
     capitalised = item.spelled and item.start and text[item.start].isupper() and surface[0].isupper()
@@ -259,7 +277,9 @@ def _is_quantity(text: str, item: Candidate) -> bool:
         return True
     if item.spelled:
         return item.high is not None or not 1 <= item.value < 1000
-    if "/" in surface or "⁄" in surface:  # "18/20 children" is no measure, "1/3 of the children" is a share
+    if item.value < 1 and (
+        "/" in surface or "⁄" in surface
+    ):  # "18/20 children" is no measure, "1/3 of the children" is a share
         return text.startswith(" of", item.end)
     return not (
         exclusions.is_year(text, start, surface) or exclusions.is_name(text, item.start, item.end, surface)

@@ -43,7 +43,7 @@ _POWER = (
 )
 _VULGAR = "[" + "".join(VULGAR) + "]"
 LITERAL = (
-    rf"(?:(?:(?P<whole>\d{{1,4}})(?:-|{_SPACE}))?(?P<top>\d{{1,2}})[/⁄](?P<bottom>\d{{1,3}})(?![\d/⁄.])"
+    rf"(?:(?:(?P<whole>\d{{1,4}}(?:\.\d\d)?)(?:-|{_SPACE}))?(?P<top>\d{{1,2}})[/⁄](?P<bottom>\d{{1,3}})(?![\d/⁄.])"
     rf"|(?:(?P<before>\d+){_SPACE}?)?(?P<vulgar>{_VULGAR})"
     rf"|(?P<plain>{_DECIMAL_COMMA}|(?:{_INTEGER})(?:\.\d+)?|(?<![A-Za-z\d])\.\d+)(?P<power>{_POWER})?)"
 )
@@ -117,7 +117,8 @@ def literal_value(match: re.Match[str]) -> float | None:
         top, bottom = int(match["top"]), int(match["bottom"])
         if top >= bottom or bottom == 0:
             return None
-        return float(match["whole"] or 0) + top / bottom
+        whole = match["whole"] or "0"
+        return float(whole) + top / bottom / (100 if "." in whole else 1)  # "5.43-1/2 dlrs" has half a cent
     if re.fullmatch(r"\d{1,3},\d{1,2}", match["plain"]):  # "5,5 mmol/l"
         return float(match["plain"].replace(",", "."))
     value = float(re.sub("[, \u00a0\u2009\u202f]", "", match["plain"]))

@@ -24,7 +24,7 @@ _LINK = re.compile(
     r"|[\s-]+(?P<to>to|through|up to)[\s-]+(?:about |around |approximately )?$"
     r"|\s+(?P<and>and|or)\s+$"
 )
-_SHARED = re.compile(
+SHARED = re.compile(
     r"(?:\s(?:out )?of (?:the |its |their |these |those |his |her |our )?|,? (?:and|or|vs\.?|versus) |, ?|/)$"
 )
 
@@ -42,7 +42,7 @@ def join(text: str, found: list[Candidate]) -> list[Candidate]:
         joined.append(item)
     for left, right in zip(reversed(joined[:-1]), reversed(joined[1:]), strict=True):
         if left.unit is None and right.unit is not None and not right.currency_before and not left.spelled:
-            gap = _SHARED.match(text, left.end, right.start)
+            gap = SHARED.match(text, left.end, right.start)
             if gap and (not right.counted or "of" in gap[0]):
                 left.unit, left.counted = right.unit, right.counted
     return joined
@@ -62,6 +62,8 @@ def _is_range(text: str, low: Candidate, high: Candidate, link: re.Match[str]) -
             return low.unit is None and high.unit is not None and high.value == low.value + 1
         return opened and "between" in text[max(0, low.start - 32) : low.start].lower()
     if link["to"]:
+        if high.spelled and high.value == 1:  # a ratio: "2.1 to one"
+            return False
         if opened or (not low.unit and high.unit):
             return True
         if not low.unit and not high.unit:

@@ -17,7 +17,8 @@ _PER = re.compile(
     r"|(?P<article>(?:\s+an?\s+|-an?-)(?!(?:year|month|week|day|quarter|decade)\s(?:ago|earlier|before|later|after)))",
     re.IGNORECASE,
 )
-_INVERSE = re.compile(r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?(?:[-−–‐]1|⁻¹)(?![\d])")
+_INVERSE = re.compile(r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?(?:[-−–‐]1|\([-−–‐]1\)|⁻¹)(?![\d])")
+_LETTERS = re.compile(r"[A-Za-z]+")
 _AMOUNT = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[ \u00a0-]?")
 # Symbols that are ordinary words or labels when they stand apart from the number.
 _ATTACHED_ONLY = frozenset({"A", "B", "N", "T", "b", "c", "t", "x", "×"})
@@ -97,29 +98,23 @@ def _denominator(text: str, start: int, *, slash: bool, article: bool) -> tuple[
     if found and found.start == unit_at:
         if article and found.unit.name not in RATE_NOUNS and found.unit.dimension != "time":
             return None
-        return _scaled(found.unit, amount[1] if amount else None), found.end
-    word = re.compile(r"[A-Za-z]+").match(text, unit_at)
+        unit = units.times(float(amount[1].replace(",", "")), found.unit) if amount else found.unit
+        return unit, found.end
+    word = _LETTERS.match(text, unit_at)
     if word is None:
         return None
     noun = counts.singular(word[0].lower())
     while noun in RATE_MODIFIERS:  # "per fully diluted share"
-        word = re.compile(r"[\s-]([A-Za-z]+)").match(text, word.end())
+        word = _LETTERS.match(text, word.end() + 1)
         if word is None:
             return None
-        noun = counts.singular(word[1].lower())
+        noun = counts.singular(word[0].lower())
     if (slash or article) and noun not in RATE_NOUNS:
         return None
     if noun in NOT_COUNTED:
         return None
     name = "share" if noun == "shr" else noun
     return (f"{amount[1].replace(',', '')}_{name}" if amount else name), word.end()
-
-
-def _scaled(unit: UnitInfo, amount: str | None) -> UnitInfo:
-    if amount is None:
-        return unit
-    number = float(amount.replace(",", ""))
-    return UnitInfo(f"{number:g}_{unit.name}", unit.dimension, unit.factor * number)
 
 
 def with_rates(text: str, match: UnitMatch) -> UnitMatch:

@@ -188,21 +188,33 @@ def per(numerator: UnitInfo, denominator: UnitInfo | str) -> UnitInfo:
     )
 
 
+def times(number: float, unit: UnitInfo) -> UnitInfo:
+    """A unit said by the hundred or the thousand: the denominator of "mg per 100 ml"."""
+    return UnitInfo(f"{number:g}_{unit.name}", unit.dimension, unit.factor * number)
+
+
+_SCALED_NAME = re.compile(r"(\d+(?:\.\d+)?(?:e[+-]?\d+)?)_(.+)")
+_NOUN = re.compile(r"[a-z][a-z'’ -]*")
+
+
 def lookup(name: str) -> UnitInfo:
     """The unit with this canonical name or surface ("kilogram", "kg", "USD/share", "mg/dl").
 
-    Raises `InputError` for a name that neither the table nor pint knows; a count noun is one.
+    Gives back the unit of every quantity that is not a plain count, rates of counted nouns included. Raises
+    `InputError` for a name that neither the table nor pint knows.
     """
     known = find(name)
     if known:
         return known
-    head, *rest = name.split("/")
-    numerator = find(head) or (count_unit(head) if rest and re.fullmatch(r"[a-z_ -]+", head) else None)
-    if numerator and rest:
-        for part in rest:
-            numerator = per(numerator, find(part) or part)
-        return numerator
-    return _from_pint(name)
+    head, *denominators = name.split("/")
+    numerator = find(head) or (count_unit(head) if denominators and _NOUN.fullmatch(head) else None)
+    if numerator is None or not denominators:
+        return _from_pint(name)
+    for part in denominators:
+        scaled = _SCALED_NAME.fullmatch(part)
+        unit = find(scaled[2]) if scaled else None
+        numerator = per(numerator, times(float(scaled[1]), unit) if scaled and unit else find(part) or part)
+    return numerator
 
 
 def find(name: str) -> UnitInfo | None:
