@@ -70,24 +70,26 @@ def is_borderline(one: float, other: float) -> bool:
 
 def satisfies(operator: Operator, value: float, low: float, high: float) -> bool:
     """Whether a base value meets the operator at `low` (from `low` to `high`, inclusive, for a range)."""
-    same = same_value(value, low)
-    if operator == "=":
-        return same
+    above = value - low
+    slack = EQUAL_WITHIN * abs(low)
     if operator == ">":
-        return value > low and not same
+        return above > slack
     if operator == "<":
-        return value < low and not same
+        return above < -slack
+    if operator == "=":
+        return -slack <= above <= slack
     if operator == ">=":
-        return value > low or same
+        return above >= -slack
     if operator == "<=":
-        return value < low or same
-    return (value > low or same) and (value < high or same_value(value, high))
+        return above <= slack
+    return above >= -slack and value - high <= EQUAL_WITHIN * abs(high)
 
 
 def passage_satisfies(condition: QueryCondition, passage: Passage) -> bool:
     """Whether any quantity of the passage describes the condition's concept and satisfies it."""
-    return any(
-        q.pair == condition.pair
-        and satisfies(condition.operator, q.base_value, condition.base_value, condition.base_high)
-        for q in passage.quantities
-    )
+    pair, operator = condition.pair, condition.operator
+    low, high = condition.base_value, condition.base_high
+    for quantity in passage.quantities:
+        if quantity.pair == pair and satisfies(operator, quantity.base_value, low, high):
+            return True
+    return False
