@@ -163,8 +163,9 @@ class Columns:
         self.lock()
         with storage_errors(self.folder):
             for column in self._columns.values():
-                if column not in self._committed.values() or not (self.folder / STATE).exists():
-                    _sync(self.folder / column.file, column.bytes)
+                path = self.folder / column.file
+                if column not in self._committed.values() or path.stat().st_size != column.bytes:
+                    _sync(path, column.bytes)
             state = {
                 "format": FORMAT,
                 "engine": self.kind,
@@ -180,9 +181,9 @@ class Columns:
                 os.fsync(handle)
                 os.close(handle)
             kept = {column.file for column in self._columns.values()}
-            for column in self._committed.values():
-                if column.file not in kept:
-                    (self.folder / column.file).unlink(missing_ok=True)
+            for path in self.folder.iterdir():  # what was replaced, now or by a writer that crashed
+                if path.name not in kept and path.stem in self._columns and path.suffix[1:].isdigit():
+                    path.unlink()
         self._committed = dict(self._columns)
 
     def files(self) -> dict[str, int]:

@@ -1,0 +1,45 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from numcolbert.index import flat
+from numcolbert.index.flat import FlatEngine
+
+
+@pytest.mark.parametrize("block", [1, 50, 16_384])
+@pytest.mark.parametrize("kept", [None, 1.0, 0.05])
+def test_search_is_exact(
+    block: int,
+    kept: float | None,
+    tmp_path: Path,
+    random_passages: Callable[..., Any],
+    maxsim: Callable[..., float],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For every size of block, and through filters that leave much or little."""
+    monkeypatch.setattr(flat, "BLOCK", block)
+    passages = [rows.astype(np.float16).astype(np.float32) for rows in random_passages(150)]
+    engine = FlatEngine.create(tmp_path, 32)
+    engine.add(range(150), passages)
+    query = random_passages(1, seed=3)[0]
+    generator = np.random.default_rng(0)
+    allowed = None if kept is None else np.flatnonzero(generator.random(150) <= kept)
+    found = engine.search(query, 10, allowed=allowed)
+    scores = {key: maxsim(query, passages[key]) for key in (range(150) if allowed is None else allowed)}
+    expected = sorted(scores, key=lambda key: -scores[key])[:10]
+    assert found.keys.tolist() == expected
+    np.testing.assert_allclose(found.scores, [scores[key] for key in expected], rtol=1e-5)
+
+
+def test_half_precision_halves_the_bytes(tmp_path: Path, random_passages: Callable[..., Any]) -> None:
+    engine = FlatEngine.create(tmp_path, 32)
+    engine.add(range(200), random_passages(200, longest=40))
+    engine.commit()
+    stats = engine.stats()
+    assert stats["documents"] == 200
+    assert 0.5 < stats["ratio_to_fp32"] < 0.52
