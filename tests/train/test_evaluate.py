@@ -22,7 +22,7 @@ from numcolbert.model.checkpoint import (
 from numcolbert.train.benchmarks import read_benchmark, read_qrels
 from numcolbert.train.evaluate import Ranker, collect, detector_measures, evaluate, main
 from numcolbert.train.measures import MEASURES, mean_measures
-from numcolbert.train.ranking import encode_documents, encode_queries, score_all
+from numcolbert.train.ranking import encode_documents, encode_queries, score_all, tokenise
 
 
 @settings(max_examples=60, deadline=None)
@@ -64,7 +64,9 @@ def test_scores_equal_the_models_own_similarity(model: Any) -> None:
     ranker = Ranker.of(model)
     texts = ["the dose was 25 mg", "a report", "the revenue was 4 dollars in the report of the income"]
     queries = ["revenue above 4 dollars", "dose below 9 mg in the report"]
-    groups = encode_documents(ranker.encoder, ranker.reader, texts, ranker.device, store=torch.float32)
+    groups = encode_documents(
+        ranker.encoder, tokenise(ranker.reader, texts), ranker.device, store=torch.float32
+    )
     encoded = encode_queries(ranker.encoder, ranker.gate, ranker.reader, queries, ranker.device)
     assert (encoded.gates != 1).any()
     gated, ungated = score_all(encoded, [encoded.gates, torch.ones_like(encoded.gates)], groups)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import os
 import sys
 from collections.abc import Sequence
 
@@ -31,6 +32,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except NumColBERTError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code
+    if os.environ.get("RANK", "0") != "0":
+        return 0  # one of several processes speaks
     if chosen.json:
         values = {**vars(outcome), "results": [vars(result) for result in outcome.results]}
         sys.stdout.write(json.dumps(values, default=str, indent=1) + "\n")

@@ -36,6 +36,7 @@ from numcolbert.train.ranking import (
     encode_documents,
     encode_queries,
     score_all,
+    tokenise,
 )
 from numcolbert.train.text_reader import TextReader
 
@@ -66,6 +67,14 @@ class Ranker:
     reader: TextReader
     device: torch.device
     skipped_ids: Tensor | None = None
+    _corpora: dict[Path, tuple[Corpus, list[list[int]]]] = field(default_factory=dict)
+
+    def corpus(self, path: Path) -> tuple[Corpus, list[list[int]]]:
+        """A corpus and its tokens, read once however often the training looks at it."""
+        if path not in self._corpora:
+            corpus = read_corpus(path)
+            self._corpora[path] = (corpus, tokenise(self.reader, corpus.texts))
+        return self._corpora[path]
 
     @classmethod
     def of(cls, model: Any, *, precision: str = "bf16") -> Ranker:
@@ -89,12 +98,11 @@ def evaluate(ranker: Ranker, benchmarks: Iterable[Benchmark], out: Path | None =
             start = time.monotonic()
             if corpus is None or corpus.path != benchmark.corpus_path:
                 groups = []  # let go of the old vectors before the new ones come
-                corpus = read_corpus(benchmark.corpus_path)
+                corpus, tokens = ranker.corpus(benchmark.corpus_path)
                 store = torch.float16 if ranker.device.type == "cuda" else torch.float32
                 groups = encode_documents(
                     ranker.encoder,
-                    ranker.reader,
-                    corpus.texts,
+                    tokens,
                     ranker.device,
                     skipped_ids=ranker.skipped_ids,
                     store=store,

@@ -156,7 +156,10 @@ class PackedEncoder(nn.Module):
             offset = torch.cat([part.bias for part in layer.qkv])
             qkv = dense(x.to(self.dtype), weight, offset).view(count, 3, self.heads, width // self.heads)
             context = self.attention(qkv[:, 0], qkv[:, 1], qkv[:, 2], tokens.layout, bias)
-            x = finish(x, context.reshape(count, width), layer.parameters(), self.eps, dropout)
+            context = context.reshape(count, width)
+            if finish is not finish_layer:
+                _any_length(x, context)
+            x = finish(x, context, layer.parameters(), self.eps, dropout)
         return x
 
     def forward(self, tokens: PackedTokens) -> Tensor:
@@ -222,6 +225,12 @@ def _parts(model: MultiVectorEncoder) -> tuple[Any, list[nn.Module]]:
     return backbone, [module for module in modules if isinstance(module, Dense)]
 
 
+def _any_length(*streams: Tensor) -> None:
+    """Have the compiler make one program for every number of tokens: compiling takes longer than steps."""
+    for stream in streams:
+        torch._dynamo.maybe_mark_dynamic(stream, 0)
+
+
 def compiled_or_plain(
     function: Callable[..., Tensor],
     device: torch.device,
@@ -231,11 +240,11 @@ def compiled_or_plain(
 ) -> Callable[..., Tensor]:
     """`torch.compile(function)` if a small forward and backward succeeds with it, else `function`."""
     try:
-        torch._dynamo.config.cache_size_limit = max(torch._dynamo.config.cache_size_limit, 64)
-        compiled: Callable[..., Tensor] = torch.compile(function, dynamic=False)
+        compiled: Callable[..., Tensor] = torch.compile(function)
         width = parameters[0].shape[0]
         x = torch.randn(256, width, device=device, requires_grad=True)
         context = torch.randn(256, width, device=device, dtype=dtype, requires_grad=True)
+        _any_length(x, context)
         made = compiled(x, context, parameters, eps, 0.0)
         plain = function(x, context, parameters, eps, 0.0)
         gradient = torch.autograd.grad(made.square().sum(), [x, context])

@@ -28,12 +28,14 @@ class Processes:
         if int(os.environ.get("WORLD_SIZE", "1")) <= 1:
             return cls()
         try:
-            from accelerate import Accelerator
+            from accelerate import Accelerator, DistributedDataParallelKwargs
         except ImportError as error:
             raise MissingDependencyError.for_extra(
                 "accelerate", "train", "training on several GPUs"
             ) from error
-        accelerator = Accelerator(cpu=device == "cpu")
+        # Some losses leave parameters out (no detection loss: no gradient for the detector).
+        options = DistributedDataParallelKwargs(find_unused_parameters=True)
+        accelerator = Accelerator(cpu=device == "cpu", kwargs_handlers=[options])
         return cls(accelerator.process_index, accelerator.num_processes, accelerator.device, accelerator)
 
     @property

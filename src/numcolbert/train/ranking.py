@@ -59,26 +59,29 @@ def _encode_stream(
     return hidden, encoder.project(hidden)
 
 
-def encode_documents(
-    encoder: PackedEncoder,
-    reader: TextReader,
-    texts: Sequence[str],
-    device: torch.device,
-    *,
-    skipped_ids: Tensor | None = None,
-    store: torch.dtype = torch.float16,
-) -> list[Group]:
-    """All documents, shortest first, in groups of one padded length each."""
+def tokenise(reader: TextReader, texts: Sequence[str]) -> list[list[int]]:
     sequences: list[list[int]] = []
     with Progress("tokenise", len(texts), "documents") as progress:
         for start in range(0, len(texts), 4096):
             part = texts[start : start + 4096]
             sequences += reader.documents(part)
             progress.advance(len(part))
+    return sequences
+
+
+def encode_documents(
+    encoder: PackedEncoder,
+    sequences: Sequence[Sequence[int]],
+    device: torch.device,
+    *,
+    skipped_ids: Tensor | None = None,
+    store: torch.dtype = torch.float16,
+) -> list[Group]:
+    """All documents, shortest first, in groups of one padded length each."""
     lengths = np.array([len(s) for s in sequences], np.int64)
     order = np.argsort(lengths, kind="stable")
     groups: list[Group] = []
-    with torch.no_grad(), Progress("encode", len(texts), "documents") as progress:
+    with torch.no_grad(), Progress("encode", len(sequences), "documents") as progress:
         for rows in _parts(order, lengths):
             chosen = [sequences[row] for row in rows]
             vectors = _encode_stream(encoder, chosen, device)[1].to(store)

@@ -88,6 +88,7 @@ class Trainer:
             self.budget.used_before = self.position.seconds
         self.wrapped = self.processes.wrap(self.module)
         self._stop_asked = False
+        self._ranker: Ranker | None = None
         self.journal: Journal | None = None
         if self.processes.is_main and writes:
             self.journal = Journal(self.output, tensorboard=run.tensorboard, keep=resumed)
@@ -105,6 +106,7 @@ class Trainer:
             dropout=recipe.model.dropout,
         )
         units = unit_count(recipe.data) if recipe.loss.properties else 0
+        torch.manual_seed(recipe.run.seed)  # the heads start alike whatever was tried out before
         loss = NumColBERTLoss(recipe.loss, encoder.dim, units)
         module = TrainingStep(
             encoder,
@@ -220,14 +222,15 @@ class Trainer:
                 self.journal.write("evaluation", self.position.step, values)
 
     def _evaluate(self, benchmarks: list[Benchmark], out: Path | None) -> list[Result]:
-        ranker = Ranker(
-            self.module.encoder,
-            self.module.gate,
-            TextReader(self.text),
-            self.device,
-            skipped_document_ids(self.model),
-        )
-        return evaluate(ranker, benchmarks, out)
+        if self._ranker is None:
+            self._ranker = Ranker(
+                self.module.encoder,
+                self.module.gate,
+                TextReader(self.text),
+                self.device,
+                skipped_document_ids(self.model),
+            )
+        return evaluate(self._ranker, benchmarks, out)
 
     def _save_state(self) -> None:
         if self.processes.is_main:
