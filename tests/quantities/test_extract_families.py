@@ -233,6 +233,15 @@ def test_number_formats(text: str, value: float) -> None:
     assert [q.value for q in found] == [pytest.approx(value)]
 
 
+def test_a_statistic_is_no_part_of_a_list() -> None:
+    found = extract("It differed (P = 0.05, 12 months).")
+    assert [(q.value, q.unit) for q in found] == [(0.05, None), (12, "month")]
+
+
+def test_a_number_too_long_for_a_float_is_left_alone() -> None:
+    assert extract("9" * 400 + " billion kg") == []
+
+
 def test_approximation_is_kept() -> None:
     assert [q.approximate for q in extract("about 5 kg, ~6 kg and 7 kg")] == [True, True, False]
 

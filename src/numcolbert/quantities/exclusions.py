@@ -42,6 +42,7 @@ _CITED = re.compile(r"\d{1,3}(?:\s?[-–,;]\s?\d{1,3})*\)")
 _TIED_BEFORE = re.compile(r"[A-Za-z]\d+(?:[-–]\d+)*[-–]$")
 _REFERENCE = re.compile(r"\d{1,3}(?:\s?[-–,]\s?\d{1,3})*(?=\s|$)")
 _CITATION = re.compile(r"\d+(?:\s?[-–,;]\s?\d+)*\s?\]")
+_ADDRESS_END = re.compile(r"\S*")
 _ADDRESS = re.compile(r"(?:https?://|www\.|doi[:.]|\S+@)\S*$", re.IGNORECASE)
 
 
@@ -69,7 +70,8 @@ def blocked_until(text: str, start: int) -> int | None:
         match = _DATE.match(text, start)
         return match.end() if match else None
     if previous in ("/", ".", "=", "_", "-", "@", ":") and _ADDRESS.search(text, max(0, start - 80), start):
-        return start + len(text[start:].split(maxsplit=1)[0])
+        match = _ADDRESS_END.match(text, start)
+        return match.end() if match else None
     if previous == "-" and text[max(0, start - 7) : start - 1].rstrip().lower().endswith("covid"):
         return start + 2
     return None

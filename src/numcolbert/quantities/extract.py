@@ -37,6 +37,7 @@ _LOWER_TIED = re.compile(r"(?<![A-Za-z])[a-z]{2,}[-–]$")
 _FRACTION_OF = re.compile(r"\sof an?\s")
 _OF_THE = re.compile(r"\sof (?:the|my|his|her|its|our|your|their|these|those)(?=\s)")
 _MINUS_SIGNS = "-−–"
+_LARGEST = 1e60  # beyond it digits are data, and a scale word could leave the range of floats
 
 
 @cache
@@ -99,7 +100,7 @@ def _read(text: str, match: re.Match[str], loose: bool, floor: int) -> Candidate
             return item
     else:
         value = numbers.literal_value(match)
-        if value is None:
+        if value is None or value > _LARGEST:
             return None
         item = Candidate(start, end, start, end, value)
         if not _read_before(text, item, floor):

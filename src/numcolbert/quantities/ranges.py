@@ -24,6 +24,7 @@ _LINK = re.compile(
     r"|[\s-]+(?P<to>to|through|up to)[\s-]+(?:about |around |approximately )?$"
     r"|\s+(?P<and>and|or)\s+$"
 )
+_RELATION = re.compile(r"[=<>≤≥]\s?$")  # "P = 0.05, 12 months" is no list
 SHARED = re.compile(
     r"(?:\s(?:out )?of (?:the |its |their |these |those |his |her |our )?|,? (?:and|or|vs\.?|versus) |, ?|/)$"
 )
@@ -43,7 +44,11 @@ def join(text: str, found: list[Candidate]) -> list[Candidate]:
     for left, right in zip(reversed(joined[:-1]), reversed(joined[1:]), strict=True):
         if left.unit is None and right.unit is not None and not right.currency_before and not left.spelled:
             gap = SHARED.match(text, left.end, right.start)
-            if gap and (not right.counted or "of" in gap[0]):
+            if (
+                gap
+                and not _RELATION.search(text, max(0, left.start - 2), left.start)
+                and (not right.counted or "of" in gap[0])
+            ):
                 left.unit, left.counted = right.unit, right.counted
     return joined
 
