@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,8 +12,9 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel, BertTokenizer, MPNetConfig, MPNetModel, MPNetTokenizer
 
+from numcolbert.data.pool import Unit
 from numcolbert.data.triple import Passage, PassageQuantity, QueryCondition, Triple
-from numcolbert.train.sources import write_triples
+from numcolbert.data.triple_files import write_triples
 
 CONCEPTS = ["revenue", "profit", "weight", "speed", "dose", "income"]
 UNITS = ["dollars", "kg", "km", "mg"]
@@ -91,6 +93,17 @@ def make_triples(count: int, seed: int = 0) -> list[Triple]:
     return made
 
 
+@dataclass
+class Names:
+    """What the numbers in the triples mean."""
+
+    units: list[Unit] = field(default_factory=lambda: [Unit(unit, unit, 1.0) for unit in UNITS])
+    dimensions: list[str] = field(default_factory=lambda: list(UNITS))
+    pairs: list[tuple[str, str]] = field(
+        default_factory=lambda: [(c, UNITS[i % len(UNITS)]) for i, c in enumerate(CONCEPTS)]
+    )
+
+
 def write_benchmark(folder: Path, triples: list[Triple]) -> Path:
     """Each query finds its own positive among all passages; subsets by operator."""
     folder.mkdir(parents=True)
@@ -126,8 +139,8 @@ def mpnet(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def triples_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("triples") / "triples.jsonl"
-    write_triples(path, make_triples(400))
+    path = tmp_path_factory.mktemp("triples") / "triples.npz"
+    write_triples(path, make_triples(400), Names())
     return path
 
 
@@ -139,3 +152,14 @@ def benchmark_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def triples() -> list[Triple]:
     return make_triples(9)
+
+
+@pytest.fixture(scope="session")
+def general_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Triples without conditions."""
+    path = tmp_path_factory.mktemp("general") / "triples.npz"
+    made = [
+        Triple(f"report of {i}", [], Passage(f"a report {i}", []), Passage("a dose", [])) for i in range(20)
+    ]
+    write_triples(path, made, Names())
+    return path

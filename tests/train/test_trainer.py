@@ -142,14 +142,8 @@ def test_mpnet_trains_too(recipe: Any, mpnet: Path) -> None:
     assert train(recipe("run.steps=2", f"model.backbone={mpnet}", "run.save_fp16=true")).step == 2
 
 
-def test_triples_without_conditions_train_the_retrieval_loss(recipe: Any, tmp_path: Path) -> None:
-    lines = [
-        {"query": f"report of {i}", "positive": {"text": f"a report {i}"}, "negative": {"text": "a dose"}}
-        for i in range(20)
-    ]
-    path = tmp_path / "general.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert train(recipe("run.steps=2", f"data.triples={path}")).step == 2
+def test_triples_without_conditions_train_the_retrieval_loss(recipe: Any, general_file: Path) -> None:
+    assert train(recipe("run.steps=2", f"data.triples={general_file}")).step == 2
 
 
 def test_wrong_paths_fail_before_anything_is_trained(recipe: Any, tmp_path: Path) -> None:

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from numcolbert.data.triple import OPERATORS, Triple
-from numcolbert.errors import InputError, NotFoundError
+from numcolbert.data.triple_files import read_triples
 from numcolbert.model.checkpoint import ColBERTSettings, build_colbert
 from numcolbert.train.model_setup import text_settings
 from numcolbert.train.packing import BatchMaker, PackSettings, pack
-from numcolbert.train.sources import DataSettings, FileSource, read_triples, write_triples
+from numcolbert.train.sources import DataSettings, FileSource
 from numcolbert.train.transport import from_block, to_block
 from numcolbert.train.workers import Feed, FeedSettings, WorkerFailedError
 
@@ -45,8 +45,8 @@ def test_another_seed_or_rank_gives_other_batches(feed: FeedSettings) -> None:
 
 
 def test_a_worker_that_fails_says_why(feed: FeedSettings) -> None:
-    broken = replace(feed, data=replace(feed.data, triples=Path("nowhere.jsonl"), workers=1))
-    with pytest.raises(WorkerFailedError, match=r"nowhere\.jsonl"):
+    broken = replace(feed, data=replace(feed.data, triples=Path("nowhere.npz"), workers=1))
+    with pytest.raises(WorkerFailedError, match=r"nowhere\.npz"):
         take(broken, 1)
 
 
@@ -95,26 +95,9 @@ def test_blocks_keep_arrays_as_they_are() -> None:
         assert np.array_equal(back[name], array)
 
 
-def test_a_file_of_triples_is_read_as_written(tmp_path: Path, triples: list[Triple]) -> None:
-    write_triples(tmp_path / "t.jsonl", triples)
-    assert read_triples(tmp_path / "t.jsonl") == triples
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [("", "is empty"), ('{"query": "x"}\n', "Line 1"), ("\n{\n", "Line 2")],
-)
-def test_a_bad_file_of_triples_names_the_line(tmp_path: Path, text: str, words: str) -> None:
-    (tmp_path / "t.jsonl").write_text(text)
-    with pytest.raises(InputError, match=words):
-        read_triples(tmp_path / "t.jsonl")
-    with pytest.raises(NotFoundError):
-        read_triples(tmp_path / "none.jsonl")
-
-
 def test_a_file_is_gone_through_whole_before_it_repeats(triples_file: Path) -> None:
     source = FileSource(triples_file, seed=1, worker=0)
-    count = len(read_triples(triples_file))
+    count = len(read_triples(triples_file).triples)
     seen = [t for _ in range(4) for t in source.next_block(count // 4)]
     assert len({id(t) for t in seen}) == count
     later = FileSource(triples_file, seed=1, worker=0, start=count // 4)

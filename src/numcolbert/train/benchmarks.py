@@ -17,6 +17,9 @@ from typing import Any
 from numcolbert.errors import InputError, NotFoundError
 from numcolbert.files import open_binary
 
+Judgements = dict[str, dict[str, int]]
+
+_OPERATOR_NAMES = {"=": "equal", ">": "greater", "<": "less"}
 _ID_KEYS = ("id", "_id", "qid", "doc_id")
 
 
@@ -34,9 +37,14 @@ class Benchmark:
     corpus_path: Path
     query_ids: list[str]
     query_texts: list[str]
-    qrels: dict[str, dict[str, int]]
-    subsets: dict[str, dict[str, dict[str, int]]] = field(default_factory=dict)
+    qrels: Judgements
+    subsets: dict[str, Judgements] = field(default_factory=dict)
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def condition_spans(self, query: str) -> list[tuple[int, int]]:
+        """Characters of the quantities that carry the query's conditions; none where that is not known."""
+        known = self.attributes.get(query, {})
+        return [(c["span"][0], c["span"][1]) for c in known.get("conditions", [known]) if c.get("span")]
 
 
 def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
@@ -48,22 +56,35 @@ def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
         )
     queries = _find(folder, "queries.jsonl")
     rows = list(_rows(queries))
+    qrels = read_qrels(_find(folder, "qrels.trec"))
     subsets = {
         path.name.split(".")[0]: read_qrels(path) for path in sorted((folder / "qrels").glob("*.trec*"))
     }
     attributes: dict[str, dict[str, Any]] = {}
     if (folder / "attributes.json").is_file():
         attributes = json.loads((folder / "attributes.json").read_text(encoding="utf-8"))
+    if not subsets:
+        subsets = _by_operator(qrels, attributes)
     return Benchmark(
         name=name or folder.name,
         path=folder,
         corpus_path=_corpus_of(folder),
         query_ids=[i for i, _ in rows],
         query_texts=[t for _, t in rows],
-        qrels=read_qrels(_find(folder, "qrels.trec")),
+        qrels=qrels,
         subsets=subsets,
         attributes=attributes,
     )
+
+
+def _by_operator(qrels: Judgements, attributes: dict[str, dict[str, Any]]) -> dict[str, Judgements]:
+    """For folders without files of subsets."""
+    subsets: dict[str, Judgements] = {}
+    for query, judged in qrels.items():
+        name = _OPERATOR_NAMES.get(attributes.get(query, {}).get("operator", ""))
+        if name is not None:
+            subsets.setdefault(name, {})[query] = judged
+    return subsets if len(subsets) > 1 else {}
 
 
 def with_suites(folder: Path) -> list[Benchmark]:
@@ -78,8 +99,8 @@ def read_corpus(path: Path) -> Corpus:
     return Corpus(path, [i for i, _ in rows], [t for _, t in rows])
 
 
-def read_qrels(path: Path) -> dict[str, dict[str, int]]:
-    qrels: dict[str, dict[str, int]] = {}
+def read_qrels(path: Path) -> Judgements:
+    qrels: Judgements = {}
     with open_binary(path) as file:
         for number, line in enumerate(file, 1):
             cells = line.decode().split()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import re
 import sys
 import time
 from collections.abc import Iterable, Sequence
@@ -41,6 +42,8 @@ from numcolbert.train.ranking import (
 from numcolbert.train.text_reader import TextReader
 
 log = logging.getLogger(__name__)
+
+_NUMBER = re.compile(r"\d[\d.,]*")
 
 
 @dataclass
@@ -143,8 +146,7 @@ def _file_name(name: str) -> str:
 def detector_measures(queries: EncodedQueries, benchmark: Benchmark) -> dict[str, float]:
     """Token F1 of the detector, mean gates, and the share of distracting numbers that are amplified.
 
-    Reads from attributes.json, per query: `span` or `spans` (characters of the quantity that carries the
-    condition) and `distractors` (characters of numbers that carry none).
+    Where the quantity of a condition stands, attributes.json says; every other number is a distraction.
     """
     gold, distracting, known = _token_marks(queries, benchmark)
     if not known.any():
@@ -171,15 +173,16 @@ def _token_marks(
     gold = np.zeros(len(queries.words), np.bool_)
     distracting, known = gold.copy(), gold.copy()
     token = 0
-    for query, offsets in zip(benchmark.query_ids, queries.offsets, strict=True):
-        attributes = benchmark.attributes.get(query, {})
-        wanted = attributes.get("spans") or ([attributes["span"]] if attributes.get("span") else [])
-        others = attributes.get("distractors") or []
+    asked = zip(benchmark.query_ids, benchmark.query_texts, queries.offsets, strict=True)
+    for query, text, offsets in asked:
+        wanted = benchmark.condition_spans(query)
+        others = [match.span() for match in _NUMBER.finditer(text)]
         for start, end in offsets:
             if queries.words[token]:
                 known[token] = bool(wanted)
                 gold[token] = any(start < b and end > a for a, b in wanted)
-                distracting[token] = any(start < b and end > a for a, b in others) and not gold[token]
+                number = any(start < b and end > a for a, b in others)
+                distracting[token] = bool(wanted) and number and not gold[token]
             token += 1
     return gold, distracting, known
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Pool
-from numcolbert.data.triple import OPERATORS, Passage, PassageQuantity, QueryCondition, Triple
+from numcolbert.data.triple import Triple
+from numcolbert.data.triple_files import read_triples
 from numcolbert.data.triple_settings import TripleSettings
+from numcolbert.data.triples import TripleStream
 from numcolbert.errors import InputError
-from numcolbert.files import open_binary, require_file
 
 
 @dataclass(frozen=True)
@@ -44,21 +43,17 @@ def open_source(settings: DataSettings, seed: int, worker: int, start: int = 0) 
     """
     if settings.triples is not None:
         return FileSource(settings.triples, seed, worker, start)
-    stream: Source = _open_stream(settings, seed, worker, start)
-    return stream
+    return _open_stream(settings, seed, worker, start)
 
 
 def unit_count(settings: DataSettings) -> int:
     """How many units the labels of these triples can name."""
     if settings.triples is not None:
-        found = [c.unit for t in read_triples(settings.triples) for c in t.conditions]
-        return max(found, default=-1) + 1
+        return len(read_triples(settings.triples).units)
     return len(_open_stream(settings, 0, 0, 0).units)
 
 
-def _open_stream(settings: DataSettings, seed: int, worker: int, start: int) -> Any:
-    from numcolbert.data.triples import TripleStream
-
+def _open_stream(settings: DataSettings, seed: int, worker: int, start: int) -> TripleStream:
     return TripleStream(
         [Pool.load(path) for path in settings.pools],
         seed=seed,
@@ -73,10 +68,12 @@ def _open_stream(settings: DataSettings, seed: int, worker: int, start: int) -> 
 
 
 class FileSource:
-    """The triples of a JSON Lines file, in a new order each time round."""
+    """The triples of a file written by `numcolbert data triples`, in a new order each time round."""
 
     def __init__(self, path: Path, seed: int, worker: int, start: int = 0) -> None:
-        self._triples = read_triples(path)
+        self._triples = read_triples(path).triples
+        if not self._triples:
+            raise InputError(f"The file of triples '{path}' is empty.", hint="write some triples into it")
         self._key = (seed, worker)
         self._place = start
 
@@ -89,46 +86,3 @@ class FileSource:
             rows += order[place : place + count - len(rows)].tolist()
         self._place += count
         return [self._triples[row] for row in rows]
-
-
-def read_triples(path: Path) -> list[Triple]:
-    """One triple a line, as `write_triples` writes them."""
-    require_file(path, "file of triples")
-    triples = []
-    with open_binary(path) as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                triples.append(_triple(json.loads(line)))
-            except (ValueError, KeyError, TypeError) as error:
-                raise InputError(
-                    f"Line {number} of '{path}' is not a triple: {error}.",
-                    hint="each line holds query, conditions, positive and negative; see the training guide",
-                ) from error
-    if not triples:
-        raise InputError(f"The file of triples '{path}' is empty.", hint="write some triples into it")
-    return triples
-
-
-def write_triples(path: Path, triples: list[Triple]) -> None:
-    path.write_text("".join(f"{line}\n" for line in _lines(triples)), encoding="utf-8")
-
-
-def _lines(triples: list[Triple]) -> Iterator[str]:
-    for triple in triples:
-        yield json.dumps(asdict(triple), ensure_ascii=False)
-
-
-def _triple(values: dict[str, Any]) -> Triple:
-    conditions = []
-    for condition in values.get("conditions", ()):
-        if condition["operator"] not in OPERATORS:
-            raise ValueError(f"the operator {condition['operator']!r} is none of {', '.join(OPERATORS)}")
-        start, end = condition["span"]
-        conditions.append(QueryCondition(**{**condition, "span": (int(start), int(end))}))
-    return Triple(values["query"], conditions, _passage(values["positive"]), _passage(values["negative"]))
-
-
-def _passage(values: dict[str, Any]) -> Passage:
-    return Passage(str(values["text"]), [PassageQuantity(**q) for q in values.get("quantities", ())])
