@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -166,8 +167,9 @@ SENTENCES = (
     "{E} {v2}, {v3} and {v}.", "If {w} can be trusted, {e} {v} and {v2}.", "{c}: {q} ({e}, {x})",
 )  # fmt: skip
 
-
-COUNTING_SENTENCES = tuple(s for s in SENTENCES if "{v}" in s or "{n}" in s)
+_SLOT = re.compile(r"(\{\w+\})")
+_PARSED = tuple(tuple(part for part in _SLOT.split(s) if part) for s in SENTENCES)
+_PARSED_COUNTING = tuple(parts for parts in _PARSED if "{v}" in parts or "{n}" in parts)
 
 
 def invented_name(rng: Random) -> str:
@@ -189,53 +191,68 @@ def entity_name(domain: Domain, rng: Random) -> str:
 def make_frame(domain: Domain, attribute: Attribute, rng: Random, entity: str | None = None) -> Frame:
     """A sentence about a thing of the domain with a gap where the attribute's quantity goes."""
     entity = entity or entity_name(domain, rng)
-    text = rng.choice(COUNTING_SENTENCES if attribute.counts_itself else SENTENCES)
-    others = _other_attributes(domain, attribute, rng)
+    parts = rng.choice(_PARSED_COUNTING if attribute.counts_itself else _PARSED)
+    others: dict[str, Attribute] = {}
     stated: list[Stated] = []
-
-    def state(other: Attribute) -> str:
-        unit = rng.choice(other.units)
-        value = other.plausible(rng)
-        if unit is not other.units[0]:
-            base = value * other.units[0].factor + other.units[0].offset
-            value = round_to((base - unit.offset) / unit.factor, 3)
-        stated.append(Stated(other, unit, value))
-        return write_quantity(value, unit, rng)
-
-    # Longer slots first: "{v2}" must be gone before "{v}" is looked for.
-    for slot, other in (("2", others[0]), ("3", others[-1])):
-        if f"{{v{slot}}}" in text:
-            text = text.replace(f"{{v{slot}}}", rng.choice(other.says).replace("{q}", state(other)))
-        if f"{{n{slot}}}" in text:
-            text = text.replace(f"{{n{slot}}}", _named(other).replace("{q}", state(other)))
-        if f"{{c{slot}}}" in text:
-            text = text.replace(f"{{c{slot}}}", other.concept).replace(f"{{q{slot}}}", state(other))
-    if "{v}" in text:
-        text = text.replace("{v}", rng.choice(attribute.says))
-    if "{n}" in text:
-        text = text.replace("{n}", _named(attribute))
-    if "{c}" in text:
-        text = text.replace("{c}", attribute.concept)
-    text = text.replace("{E}", entity[0].upper() + entity[1:]).replace("{e}", entity)
-    for slot, choices in (("{x}", domain.extras), ("{L}", _LEADS), ("{w}", _SOURCES)):
-        if slot in text:
-            text = text.replace(slot, rng.choice(choices))
-    if "{W}" in text:
-        source = rng.choice(_SOURCES)
-        text = text.replace("{W}", source[0].upper() + source[1:])
+    out: list[str] = []
+    for part in parts:
+        if part[0] != "{":
+            out.append(part)
+        elif part[-2].isdigit():
+            number = part[-2]
+            if number not in others:
+                others[number] = _another(domain, (attribute, *others.values()), rng)
+            out.append(_other_slot(part[1], others[number], stated, rng))
+        else:
+            out.append(_slot(part[1], domain, attribute, entity, rng))
+    text = "".join(out)
     if "{Y}" in text:
-        text = text.replace("{Y}", str(rng.randint(1950, 2025)))
-    before, after = text.split("{q}")
+        text = text.replace("{Y}", str(rng.randrange(1950, 2026)))
+    before, _, after = text.partition("{q}")
     return Frame(before, after, tuple(stated))
 
 
-def _other_attributes(domain: Domain, attribute: Attribute, rng: Random) -> Sequence[Attribute]:
-    """Two attributes beside the given one (the same twice where the domain has no third)."""
-    first = rng.choice(domain.attributes)
-    while first is attribute:
-        first = rng.choice(domain.attributes)
-    last = rng.choice(domain.attributes)
-    return first, (first if last is attribute else last)
+def _slot(slot: str, domain: Domain, attribute: Attribute, entity: str, rng: Random) -> str:
+    if slot == "e":
+        return entity
+    if slot == "E":
+        return entity[0].upper() + entity[1:]
+    if slot == "v":
+        return rng.choice(attribute.says)
+    if slot == "c":
+        return attribute.concept
+    if slot == "q":
+        return "{q}"
+    if slot == "n":
+        return _named(attribute)
+    if slot == "x":
+        return rng.choice(domain.extras)
+    if slot == "L":
+        return rng.choice(_LEADS)
+    source = rng.choice(_SOURCES)
+    return source if slot == "w" else source[0].upper() + source[1:]
+
+
+def _other_slot(slot: str, other: Attribute, stated: list[Stated], rng: Random) -> str:
+    """What a sentence says of another attribute; notes the quantity it states."""
+    if slot == "c":
+        return other.concept
+    pattern = {"v": rng.choice(other.says), "n": _named(other), "q": "{q}"}[slot]
+    unit = rng.choice(other.units)
+    value = other.plausible(rng)
+    if unit is not other.units[0]:
+        base = value * other.units[0].factor + other.units[0].offset
+        value = round_to((base - unit.offset) / unit.factor, 3)
+    stated.append(Stated(other, unit, value))
+    return pattern.replace("{q}", write_quantity(value, unit, rng))
+
+
+def _another(domain: Domain, taken: Sequence[Attribute], rng: Random) -> Attribute:
+    """An attribute of the domain that the sentence does not have yet; every domain has three."""
+    found = rng.choice(domain.attributes)
+    while found in taken:
+        found = rng.choice(domain.attributes)
+    return found
 
 
 def _named(attribute: Attribute) -> str:
