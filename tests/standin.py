@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +52,13 @@ class StandIn:
         return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
 
     def _vector(self, token: str) -> NDArray[np.float64]:
-        seed = int.from_bytes(hashlib.blake2b(token.encode(), digest_size=8).digest(), "big")
-        return np.random.default_rng(seed).standard_normal(self.dim)
+        return _drawn(token, self.dim)
+
+
+@lru_cache(maxsize=100_000)
+def _drawn(token: str, dim: int) -> NDArray[np.float64]:
+    seed = int.from_bytes(hashlib.blake2b(token.encode(), digest_size=8).digest(), "big")
+    return np.random.default_rng(seed).standard_normal(dim)
 
 
 def _tokens(marker: str, text: str) -> tuple[tuple[str, ...], tuple[Span | None, ...]]:

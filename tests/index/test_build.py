@@ -14,7 +14,9 @@ from tests.standin import StandIn
 from numcolbert.api import NumColBERT
 from numcolbert.api import open as open_index
 from numcolbert.errors import ConflictError, InputError, StorageError, UsageError
+from numcolbert.index import build as build_module
 from numcolbert.index import engines
+from numcolbert.index.aside import Aside
 from numcolbert.index.build import build
 from numcolbert.index.estimate import Estimate, Survey
 from numcolbert.index.flat import FlatEngine
@@ -81,6 +83,28 @@ def test_an_interrupted_build_goes_on_where_it_stopped(tmp_path: Path) -> None:
             assert resumed.search(query, k=20).hits == whole.search(query, k=20).hits
         assert resumed.verify() == []
     assert listing(tmp_path) == ["at once", "idx"]
+
+
+@pytest.mark.parametrize("engine", ["flat", "plaid"])
+@pytest.mark.parametrize("step", ["_finish_engine", "_describe", "publish"])
+def test_a_build_that_stops_near_its_end_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, step: str
+) -> None:
+    def stopping(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    place: Any = Aside if step == "publish" else build_module
+    with monkeypatch.context() as patch:
+        patch.setattr(place, step, stopping)
+        with pytest.raises(KeyboardInterrupt):
+            build(DOCUMENTS, tmp_path / "idx", StandIn(), engine=engine, resume_as="docs")
+    encoder = StandIn()
+    assert build(DOCUMENTS, tmp_path / "idx", encoder, engine=engine, resume_as="docs").resumed_at == 100
+    assert encoder.encoded <= 64, "nothing but the estimate's sample"
+    assert listing(tmp_path) == ["idx"]
+    assert listing(tmp_path / "idx") == ["documents.sqlite", "engine", "manifest.json"]
+    with open_index(tmp_path / "idx", model=encoder) as index:
+        assert len(index) == 100 and index.verify() == []
 
 
 def test_an_unfinished_build_with_other_arguments_is_not_thrown_away(tmp_path: Path) -> None:

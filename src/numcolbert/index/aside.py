@@ -52,8 +52,14 @@ class Aside:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._held.close()
-        if not self._begun["resumable"]:
+        begun = self.folder.is_dir() and any(child.is_dir() for child in self.folder.iterdir())
+        if not (begun and self._begun["resumable"]):
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether only publishing is left to do: the manifest is written last."""
+        return (self.folder / manifest.NAME).exists()
 
     def publish(self) -> None:
         """Take the target's place; whoever has the old index open keeps it until they close it."""
@@ -64,10 +70,11 @@ class Aside:
                 if (self.target / manifest.NAME).exists():
                     held.enter_context(lock.writing(self.target))
                 self.target.rename(old)
-            for name in (BEGUN, lock.NAME):
-                (self.folder / name).unlink(missing_ok=True)
             self.folder.rename(self.target)
-            shutil.rmtree(old, ignore_errors=True)
+            for name in (BEGUN, lock.NAME):
+                (self.target / name).unlink(missing_ok=True)
+            for left in self.target.parent.glob(f".{self.target.name}.*.old"):  # this one, or of a crash
+                shutil.rmtree(left, ignore_errors=True)
 
     def _check_target(self) -> None:
         if not self.target.exists():

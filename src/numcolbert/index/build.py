@@ -26,7 +26,7 @@ from numcolbert.index.encoding import TextEncoder, encoded_windows
 from numcolbert.index.engines import AUTO, check_settings, choose_engine, create_engine, open_engine
 from numcolbert.index.estimate import Estimate, Survey, estimate
 from numcolbert.index.inputs import DocumentLike, as_document
-from numcolbert.index.manifest import FORMAT, Manifest, checksums, now, write_manifest
+from numcolbert.index.manifest import FORMAT, Manifest, checksums, now, read_manifest, write_manifest
 from numcolbert.index.store import Store, chunks
 from numcolbert.index.writer import ENGINE_FOLDER, STORE_FILE, engine_files, quantities_of
 from numcolbert.progress import Progress
@@ -73,28 +73,31 @@ def build(
     check_settings(engine, settings)
     arguments = [resume_as, encoder.fingerprint, engine, settings, skip_bad]
     with Aside(target, arguments, resumable=resume_as is not None, overwrite=overwrite) as aside:
-        survey = (
-            None if isinstance(documents, Iterator) else Survey.of(_checked(documents, skip_bad, Skipped()))
-        )
-        if survey is not None:
-            expected = estimate(survey, encoder, engine, settings, batch_size)
-            if on_estimate is not None:
-                on_estimate(expected)
-            expected.require_space(aside.folder)
-        skipped = Skipped()
-        store, spool = _open_parts(aside.folder, encoder.dim)
-        try:
-            resumed_at = _encode_all(
-                _checked(documents, skip_bad, skipped), store, spool, encoder, batch_size, survey
-            )
-            kind = choose_engine(engine, store.count())
-            if kind == "flat":
-                settings = {}  # meant for the engine that a larger collection would have got
-            _finish_engine(aside.folder, spool, kind, settings)
-            report = _describe(aside.folder, store, encoder, kind, settings, skipped.count, resumed_at)
-        finally:
-            spool.close()
-            store.close()
+        if aside.is_complete:  # an earlier call was cut short at the last step
+            report = _report(aside.folder, read_manifest(aside.folder), 0, None)
+        else:
+            survey = None
+            if not isinstance(documents, Iterator):
+                survey = Survey.of(_checked(documents, skip_bad, Skipped()))
+                expected = estimate(survey, encoder, engine, settings, batch_size)
+                if on_estimate is not None:
+                    on_estimate(expected)
+                expected.require_space(aside.folder)
+            skipped = Skipped()
+            checked = _checked(documents, skip_bad, skipped)
+            store, spool = _open_parts(aside.folder, encoder.dim)
+            try:
+                resumed_at = _encode_all(checked, store, spool, encoder, batch_size, survey)
+                kind = choose_engine(engine, store.count())
+                if kind == "flat":
+                    settings = {}  # meant for the engine that a larger collection would have got
+                _finish_engine(aside.folder, spool, kind, settings)
+                manifest = _describe(aside.folder, store, encoder, kind, settings)
+            finally:
+                spool.close()
+                store.close()
+            shutil.rmtree(aside.folder / SPOOL, ignore_errors=True)
+            report = _report(aside.folder, manifest, skipped.count, resumed_at)
         aside.publish()
     return report
 
@@ -121,7 +124,7 @@ def _checked(documents: Iterable[DocumentLike], skip_bad: bool, skipped: Skipped
 def _open_parts(folder: Path, dim: int) -> tuple[Store, Engine]:
     """New ones, or those of an interrupted build, brought back in step."""
     if not (folder / SPOOL).exists() and (folder / ENGINE_FOLDER).exists():
-        (folder / ENGINE_FOLDER).rename(folder / SPOOL)  # stopped between the last two steps
+        (folder / ENGINE_FOLDER).rename(folder / SPOOL)  # stopped after `_finish_engine` had made it final
     if not (folder / STORE_FILE).exists() or not (folder / SPOOL / "state.json").exists():
         shutil.rmtree(folder / SPOOL, ignore_errors=True)
         for file in folder.glob(f"{STORE_FILE}*"):
@@ -189,8 +192,6 @@ def _finish_engine(folder: Path, spool: Engine, kind: str, settings: Mapping[str
         engine.commit()
     finally:
         engine.close()
-    spool.close()
-    shutil.rmtree(folder / SPOOL)
 
 
 def _findable(model: str) -> str:
@@ -199,19 +200,12 @@ def _findable(model: str) -> str:
 
 
 def _describe(
-    folder: Path,
-    store: Store,
-    encoder: TextEncoder,
-    kind: str,
-    settings: Mapping[str, Any],
-    skipped: int,
-    resumed_at: int,
-) -> BuildReport:
-    """Write the manifest, after a last look at what it describes."""
+    folder: Path, store: Store, encoder: TextEncoder, kind: str, settings: Mapping[str, Any]
+) -> Manifest:
+    """Write the manifest, the last step of a build."""
     store.purge()
     engine = open_engine(kind, folder / ENGINE_FOLDER)
     try:
-        stats = engine.stats()
         manifest = Manifest(
             format=FORMAT,
             uid=uuid.uuid4().hex,
@@ -220,7 +214,7 @@ def _describe(
             dim=encoder.dim,
             engine=kind,
             documents=store.count(),
-            vectors=int(stats["vectors"]),
+            vectors=int(engine.stats()["vectors"]),
             generation=store.generation(),
             created=now(),
             updated=now(),
@@ -231,5 +225,16 @@ def _describe(
     finally:
         engine.close()
     write_manifest(folder, manifest)
+    return manifest
+
+
+def _report(folder: Path, manifest: Manifest, skipped: int, resumed_at: int | None) -> BuildReport:
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return BuildReport(manifest.documents, manifest.vectors, skipped, kind, size, resumed_at)
+    return BuildReport(
+        documents=manifest.documents,
+        vectors=manifest.vectors,
+        skipped=skipped,
+        engine=manifest.engine,
+        bytes=size,
+        resumed_at=manifest.documents if resumed_at is None else resumed_at,
+    )

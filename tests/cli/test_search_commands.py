@@ -1,0 +1,116 @@
+"""`numcolbert search`, `rerank` and `explain`: for people, for pipes, for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+QUERY = "SSDs with more than 500 GB"
+
+
+def test_hits_in_a_pipe_are_plain_columns(run: Any, idx: Path) -> None:
+    header, *rows = [line.split("\t") for line in run("search", idx, QUERY, "-k", 2).out.splitlines()]
+    assert header == ["rank", "relevance", "score", "satisfies", "id", "text"]
+    verdicts = {row[4]: row[3] for row in rows}
+    assert verdicts == {"big": "yes", "small": "no"}
+
+
+def test_json_has_everything(run: Any, idx: Path) -> None:
+    found = run("search", idx, QUERY, "--json").json
+    assert found["query"] == QUERY
+    assert found["conditions"][0]["operator"] == ">"
+    hit = next(hit for hit in found["hits"] if hit["id"] == "big")
+    assert hit["satisfies"] is True and hit["metadata"] == {"year": 2022, "price": 99}
+    assert hit["quantities"][0]["base_value"] == 1e12
+    assert 0 < hit["relevance"] < 1 < hit["score"]
+
+
+def test_verify_tells_what_it_dropped(run: Any, idx: Path) -> None:
+    found = run("search", idx, QUERY, "--verify")
+    assert [line.split("\t")[4] for line in found.out.splitlines()[1:]] == ["big"]
+    assert "2 better-ranked passages dropped" in found.err and "> 500 gigabyte" in found.err
+
+
+def test_filters_and_the_gate(run: Any, idx: Path) -> None:
+    found = run("search", idx, QUERY, "--where", "price < 50 USD and year >= 2020", "--json").json
+    assert [hit["id"] for hit in found["hits"]] == ["small"]
+    plain = run("search", idx, QUERY, "--no-gate", "--json").json
+    assert plain["hits"][0]["score"] < run("search", idx, QUERY, "--json").json["hits"][0]["score"] + 1e-6
+
+
+def test_on_a_terminal_quantities_are_marked(run: Any, idx: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = run("search", idx, QUERY).out
+    assert "\x1b[1;32m1 TB\x1b[0m" in coloured, "satisfied: green"
+    assert "\x1b[2;31m256 GB\x1b[0m" in coloured, "violated: dim red"
+    assert "✓" in coloured and "✗" in coloured and "understood" in coloured
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("FORCE_COLOR")
+    plain = run("search", idx, QUERY).out
+    assert "32m" not in plain and "31m" not in plain and "✓" in plain
+
+
+def test_explain_shows_tokens_condition_and_quantities(run: Any, idx: Path) -> None:
+    shown = run("explain", idx, QUERY, "big").out
+    assert "understood\t> 500 gigabyte\n" in shown and "satisfies\tyes\n" in shown
+    assert "1 TB\t1e+12 byte\tyes\n" in shown
+    assert "without the gate\t" in shown
+    rows = [line.split("\t") for line in shown.splitlines()]
+    number = next(row for row in rows if row[0] == "500")
+    assert number[1:3] == ["0.90", "3.00"] and number[5].endswith("%")
+    found = run("explain", idx, QUERY, "big", "--json").json
+    assert found["understood"] == ["> 500 gigabyte"]
+    assert sum(match["contribution"] for match in found["tokens"]) == pytest.approx(found["score"])
+
+
+def test_explain_on_a_terminal(run: Any, idx: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    shown = run("explain", idx, QUERY, "small").out
+    assert "without the gate" in shown and "256 GB" in shown
+
+
+def test_rerank_from_file_stdin_and_run(run: Any, docs: Path, tmp_path: Path) -> None:
+    from_file = run("rerank", QUERY, docs, "--json").json
+    assert {hit["id"] for hit in from_file["hits"]} == {"big", "small", "link"}
+    from_stdin = run(
+        "rerank", QUERY, "-k", 1, stdin="The SSD holds 1 TB of data.\nNothing.\n"
+    ).out.splitlines()
+    assert from_stdin[1].split("\t")[3:] == ["yes", "1", "The SSD holds 1 TB of data."]
+    trec = tmp_path / "bm25.run"
+    trec.write_text("q1 Q0 small 1 9.5 bm25\nq1 Q0 big 2 9.1 bm25\nq2 Q0 link 1 3 bm25\n")
+    from_run = run("rerank", QUERY, trec, "--docs", docs, "--query-id", "q1", "--json").json
+    assert {hit["id"] for hit in from_run["hits"]} == {"big", "small"}
+    verified = run("rerank", QUERY, docs, "--verify", "--json").json
+    assert [hit["id"] for hit in verified["hits"]] == ["big"] and verified["dropped"] == 2
+
+
+def test_rerank_refuses_unclear_runs(run: Any, docs: Path, tmp_path: Path) -> None:
+    trec = tmp_path / "bm25.run"
+    trec.write_text("q1 Q0 small 1 9.5 bm25\nq2 Q0 gone 1 3 bm25\n")
+    assert "--docs" in run("rerank", QUERY, trec).err
+    assert "--query-id" in run("rerank", QUERY, trec, "--docs", docs).err
+    assert "'gone'" in run("rerank", QUERY, trec, "--docs", docs, "--query-id", "q2").err
+    trec.write_text("q1 small 9.5\n")
+    assert "six" in run("rerank", QUERY, trec, "--docs", docs).err
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["search", "rerank", "explain", "index build", "index add", "index delete", "index info", "index verify",
+     "index export", "index compact"],
+)  # fmt: skip
+def test_help_has_an_example(run: Any, command: str) -> None:
+    shown = run(*command.split(), "--help").out
+    assert "Example" in shown and f"numcolbert {command.split()[0]}" in shown and "--json" in shown
+
+
+def test_json_output_is_only_json(run: Any, idx: Path) -> None:
+    for arguments in (("search", idx, QUERY), ("explain", idx, QUERY, "big"), ("index", "info", idx)):
+        json.loads(run(*arguments, "--json").out)
