@@ -45,15 +45,16 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
         read_triples(file)
 
 
-def test_a_line_names_what_the_numbers_mean() -> None:
+def test_a_line_holds_the_triple_and_what_its_numbers_mean() -> None:
     stream = TripleStream([], seed=4)
     triple = next(stream)
     line = json.loads(json_line(triple, stream))
-    (condition, *_) = line["conditions"]
-    start, end = condition["span"]
-    assert line["query"][start:end]
-    assert condition["unit"] in {unit.name for unit in stream.units}
-    assert condition["concept"] in {q["concept"] for q in line["positive"]["quantities"]}
+    assert line["query"] == triple.query
+    assert line["conditions"][0]["base_value"] == triple.conditions[0].base_value
+    assert line["positive"]["quantities"][0]["unit"] == triple.positive.quantities[0].unit
+    concept = stream.pairs[triple.conditions[0].pair][0]
+    assert line["reading"]["conditions"][0].startswith(f"{concept} {triple.conditions[0].operator} ")
+    assert any(reading.startswith(concept) for reading in line["reading"]["positive"])
 
 
 def test_the_command_writes_compact_files_and_lines(tmp_path: Path) -> None:

@@ -162,7 +162,7 @@ SUBJECTS: dict[str, tuple[str, ...]] = {
     "money": ("companies", "firms", "businesses", "reports", "statements", "results", "groups"),
     "count": ("reports", "studies", "cases", "statements", "groups", "places"),
     "share": ("reports", "studies", "statements", "results", "cases"),
-    "other": ("reports", "studies", "cases", "results", "statements", "examples"),
+    "other": ("reports", "studies", "cases", "results", "statements", "passages"),
 }
 
 YEARS = tuple(range(1987, 2027))

@@ -125,42 +125,26 @@ def _bounds(counts: NDArray[Any]) -> list[int]:
 
 
 def json_line(triple: Triple, names: Vocabularies) -> str:
-    """One triple for people: names instead of numbers."""
+    """One triple as JSON: its fields as they are, and under `reading` what the numbers mean."""
 
-    def passage(value: Passage) -> dict[str, Any]:
-        return {
-            "text": value.text,
-            "quantities": [
-                {
-                    "concept": names.pairs[q.pair][0] if q.pair >= 0 else None,
-                    "unit": names.units[q.unit].name,
-                    "dimension": names.dimensions[q.dimension],
-                    "base_value": q.base_value,
-                }
-                for q in value.quantities
-            ],
-        }
+    def concept(pair: int) -> str:
+        return names.pairs[pair][0] if pair >= 0 else "?"
 
-    conditions = [
-        {
-            "concept": names.pairs[c.pair][0],
-            "operator": c.operator,
-            "value": c.value,
-            "unit": names.units[c.unit].name,
-            "dimension": names.dimensions[c.dimension],
-            "base_value": c.base_value,
-            "base_high": c.base_high,
-            "span": list(c.span),
-        }
-        for c in triple.conditions
-    ]
-    row = {
-        "query": triple.query,
-        "conditions": conditions,
-        "positive": passage(triple.positive),
-        "negative": passage(triple.negative),
+    def said(passage: Passage) -> list[str]:
+        return [
+            f"{concept(q.pair)}: {q.base_value:g} [{names.dimensions[q.dimension]}]"
+            for q in passage.quantities
+        ]
+
+    reading = {
+        "conditions": [
+            f"{concept(c.pair)} {c.operator} {c.value:g} {names.units[c.unit].name}"
+            for c in triple.conditions
+        ],
+        "positive": said(triple.positive),
+        "negative": said(triple.negative),
     }
-    return json.dumps(row, ensure_ascii=False)
+    return json.dumps({**asdict(triple), "reading": reading}, ensure_ascii=False)
 
 
 def write_json_lines(

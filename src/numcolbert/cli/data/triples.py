@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -19,6 +19,11 @@ from numcolbert.cli.data.stream import (
     open_stream,
 )
 from numcolbert.cli.output import JsonOption, print_json, print_table
+
+if TYPE_CHECKING:
+    from numcolbert.data.triple import Triple
+
+_BLOCK = 4096
 
 
 @app.command("triples")
@@ -45,7 +50,7 @@ def triples(
     """
     from numcolbert.data.triple_files import json_line, write_json_lines, write_triples
     from numcolbert.errors import ConflictError, UsageError
-    from numcolbert.progress import track
+    from numcolbert.progress import Progress
 
     if output is not None:
         if output.suffix not in (".npz", ".jsonl"):
@@ -60,9 +65,14 @@ def triples(
         for triple, _ in zip(stream, range(count), strict=False):
             typer.echo(json_line(triple, stream))
         return
-    start = time.perf_counter()
-    made = [next(stream) for _ in track(range(count), "triples", unit="triples")]
-    seconds = time.perf_counter() - start
+    start, start_cpu = time.perf_counter(), time.process_time()
+    made: list[Triple] = []
+    with Progress("triples", count, "triples") as progress:
+        while len(made) < count:
+            block = stream.next_block(min(_BLOCK, count - len(made)))
+            made += block
+            progress.advance(len(block))
+    seconds, cpu_seconds = time.perf_counter() - start, time.process_time() - start_cpu
     write = write_triples if output.suffix == ".npz" else write_json_lines
     write(output, made, stream, overwrite=overwrite)
     summary = {
@@ -71,6 +81,7 @@ def triples(
         "bytes": output.stat().st_size,
         "seconds": round(seconds, 3),
         "triples_per_second": round(count / seconds),
+        "triples_per_cpu_second": round(count / cpu_seconds),
         "units": len(stream.units),
         "dimensions": len(stream.dimensions),
         "pairs": len(stream.pairs),
