@@ -22,6 +22,9 @@ from numcolbert.errors import InputError, UsageError
 from numcolbert.progress import Progress
 from numcolbert.types import Operator, Span
 
+ROUNDS = 12
+PATIENCE = 2
+"""Failed draws after which a pair is not asked again for the same kind of query."""
 SIMPLE: tuple[Operator, ...] = ("=", ">", "<")
 
 
@@ -155,13 +158,18 @@ class Builder:
         self, rng: Random, operator: Operator, wanted: Counter[tuple[bool, bool]]
     ) -> Iterator[JudgedQuery]:
         """Go through the pairs again and again, one query a turn, until every kind is full."""
-        for _ in range(12):
+        failures: Counter[tuple[tuple[str, str], bool]] = Counter()
+        for _ in range(ROUNDS):
             pairs = list(self.pairs)
             rng.shuffle(pairs)
             for pair in pairs:
                 seen = pair.key not in self.made.unseen
                 for expanded in (True, False):
-                    if wanted[expanded, seen] <= 0 or self._test_uses[pair.key] >= self.settings.per_pair:
+                    if (
+                        wanted[expanded, seen] <= 0
+                        or self._test_uses[pair.key] >= self.settings.per_pair
+                        or failures[pair.key, expanded] >= PATIENCE
+                    ):
                         continue
                     query = self.draw(pair, operator, rng, expanded=expanded)
                     if query is not None:
@@ -169,6 +177,7 @@ class Builder:
                         self._test_uses[pair.key] += 1
                         yield query
                         break
+                    failures[pair.key, expanded] += 1
             if not +wanted:
                 return
         # What one kind cannot give, its neighbour does: the total per operator comes first.

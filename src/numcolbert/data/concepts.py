@@ -54,6 +54,7 @@ BOUND_AFTER = re.compile(
     rf"^\s*(?:or (?:{_COMPARATIVES}|above|below|over|under)|and (?:over|above|older|under|below|up)|plus\b|\+)",
     re.IGNORECASE,
 )
+OR_ELSE = re.compile(r",?\s*or(?:\s+about)?\s+")
 # A confidence interval describes an estimate, "% predicted" a norm; neither the noun beside it.
 INTERVAL_AFTER = re.compile(
     r"^[\s-]*(?:confidence|CI\b|C\.I\.|credible|prediction interval|(?:of )?predicted)", re.IGNORECASE
@@ -109,7 +110,7 @@ class _Finder:
         if quantity.dimension.startswith("count:"):
             return self._counted(position)
         found = self._of_noun(position) or self._subject(position) or self._modified(position)
-        found = found or self._beside(position)
+        found = found or self._beside(position) or self._again(position)
         return found and phrases.for_dimension(found, quantity.dimension)
 
     def _is_bound(self, quantity: Quantity) -> bool:
@@ -164,8 +165,6 @@ class _Finder:
                 link = link.head
                 preposition = f"{link.lower_} {preposition}"
         verb = link.head
-        if link.dep_ in ("npadvmod", "dobj", "attr", "prep", "acomp", "advmod", "obl", "dep") or link is root:
-            pass
         adverb = ""
         if verb.lower_ in UP | DOWN and verb.head.pos_ in ("VERB", "AUX"):
             adverb, verb = verb.lower_, verb.head
@@ -221,12 +220,20 @@ class _Finder:
             noun = root.head
             if noun.i > root.i and noun.pos_ in ("NOUN", "PROPN"):
                 return self._measured(noun) if self._adjacent(position, noun) else None
-        if quantity.dimension in ("percent", "ratio", "percentage"):
+        if quantity.dimension in ("percent", "ratio"):
             return None
+        if known := phrases.known_after(self.doc, self.spans[position].end):
+            return known
         inner = _object_of(root, ("of", "in"), self.inside)
         span = self.spans[position]
         if inner is not None and span.end < len(self.doc) and self.doc[span.end].lower_ in ("of", "in"):
-            if self.doc[span.end].lower_ == "in" and not quantity.dimension.startswith("currency"):
+            by_means_of = inner.lower_ in (
+                "cash",
+                "stock",
+                "shares",
+            )  # "$5 million in cash" was paid, not held
+            money = quantity.dimension.startswith("currency")
+            if self.doc[span.end].lower_ == "in" and (by_means_of or not money):
                 return None
             return self._name(inner)
         return None
@@ -246,6 +253,8 @@ class _Finder:
             return None
         noun = self.doc[at]
         opened = self.doc[span.start - 1].text in ("(", "=", "[")
+        if at == span.start - 1 and (known := phrases.known_before(self.doc, at)):
+            return known
         if noun.pos_ not in ("NOUN", "PROPN") or (not opened and self._starts_clause(span)):
             return None
         if (
@@ -256,6 +265,22 @@ class _Finder:
             return None
         return self._name(noun)
 
+    def _again(self, position: int) -> str | None:
+        """'95 minutes in group A and 110 minutes in group B', '$234 million or $2.79 per share'."""
+        if position == 0:
+            return None
+        previous, quantity = self.quantities[position - 1], self.quantities[position]
+        gap = self.doc.text[previous.span[1] : quantity.span[0]]
+        if quantity.dimension.startswith(previous.dimension + "/"):
+            return self.phrase(position - 1) if OR_ELSE.fullmatch(gap) else None
+        if quantity.dimension != previous.dimension:
+            return None
+        root = self._root(position)
+        link = root.head if root.dep_ == "pobj" and root.head.lower_ in COMPARISONS else root
+        if link is not root or root.dep_ == "conj":
+            return self.phrase(position - 1) if self.inside.get(link.head.i) == position - 1 else None
+        return None
+
     def _starts_clause(self, span: Span) -> bool:
         """The quantity is subject or time of what follows: 'in surgery 5 days later'."""
         root = span.root
@@ -263,17 +288,11 @@ class _Finder:
 
     def _counted(self, position: int) -> str | None:
         """'1,200 new patients': the counted noun itself."""
-        quantity, span = self.quantities[position], self.spans[position]
-        if quantity.unit_span is None:
+        noun = self.spans[position][-1]
+        following = self.doc[noun.i + 1 : noun.i + 2]
+        if noun.dep_ == "compound" and any(token.pos_ in ("NOUN", "PROPN") for token in following):
             return None
-        noun = span[-1]
-        if (
-            noun.i + 1 < len(self.doc)
-            and self.doc[noun.i + 1].pos_ in ("NOUN", "PROPN")
-            and noun.dep_ == "compound"
-        ):
-            return None
-        return self._name(noun)
+        return phrases.counted(self.spans[position])
 
     def _name(self, noun: Token) -> str | None:
         return phrases.name_of(noun, self.inside)
@@ -295,9 +314,9 @@ def _subject_of(verb: Token) -> Token | None:
         for child in verb.children:
             if child.dep_ in ("nsubj", "nsubjpass"):
                 return child
-        if verb.dep_ not in ("conj", "xcomp", "advcl") or verb.head.pos_ not in ("VERB", "AUX"):
-            return None
-        if verb.dep_ == "advcl":
+        if verb.dep_ == "acl" and verb.head.dep_ == "ROOT" and verb.lemma_.lower() in RISE | FALL:
+            return verb.head  # "margin improved by 5%", taken for "margin, improved by 5%"
+        if verb.dep_ not in ("conj", "xcomp") or verb.head.pos_ not in ("VERB", "AUX"):
             return None
         verb = verb.head
     return None

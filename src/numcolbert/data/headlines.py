@@ -86,8 +86,8 @@ def find(text: str, quantities: Sequence[Quantity]) -> list[str | None] | None:
         start, end = quantity.span
         before = text[previous_end:start]
         name: str | None = None
-        if start >= len(body):
-            name = None  # the note is prose about something else
+        if start >= len(body) or not _is_money(quantity):
+            name = None  # the note is prose about something else, "Nine mths" a heading
         elif match := _LABEL_BEFORE.search(before):
             label = LABELS[match.group(1).lower()]
             name = _signed(label, match.group(2))
@@ -98,6 +98,10 @@ def find(text: str, quantities: Sequence[Quantity]) -> list[str | None] | None:
         found.append(name)
         previous_end = end
     return found
+
+
+def _is_money(quantity: Quantity) -> bool:
+    return quantity.dimension.startswith("currency:") or quantity.dimension == "number"
 
 
 def _signed(label: str, sign: str | None) -> str | None:

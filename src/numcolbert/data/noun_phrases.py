@@ -10,7 +10,7 @@ from numcolbert.data.concept_table import singular, table
 from numcolbert.data.words import word_list
 
 if TYPE_CHECKING:
-    from spacy.tokens import Token
+    from spacy.tokens import Doc, Span, Token
 
 PHRASE_POS = frozenset(("NOUN", "PROPN", "ADJ", "ADV", "VERB", "PART", "NUM", "SYM", "X"))
 LONGEST_NAME = 5
@@ -21,6 +21,7 @@ LOOSE_MODIFIERS = word_list("loose_modifiers")
 
 GENERIC_HEADS = word_list("generic_heads")
 
+UNCOUNTED = word_list("uncounted")
 RELATIONAL_HEADS = word_list("relational_heads")
 OWNERS = word_list("owners")
 
@@ -87,6 +88,35 @@ def resolve(words: list[str], complement: str | None = None, *, proper: bool = F
 
 
 QUALIFIED_HEADS = word_list("qualified_heads")
+
+
+def counted(span: Span) -> str | None:
+    """The noun that is counted, with its modifiers; what can be counted need not be a property."""
+    text = [token.lower_ for token in span if token.pos_ in ("NOUN", "PROPN", "ADJ")]
+    text = [word for word in text if not _is_loose(word)]
+    if not text or text[-1] in UNCOUNTED or not all(_WORD.fullmatch(word) for word in text) or len(text) > 3:
+        return None
+    return " ".join([*text[:-1], singular(text[-1])])
+
+
+def known_before(doc: Doc, at: int) -> str | None:
+    """A concept of the table whose name ends at token `at`: 'propofol' before '2 mg/kg'."""
+    for length in (3, 2, 1):
+        if at - length + 1 >= 0:
+            name = table().canonical(doc[at - length + 1 : at + 1].text.lower())
+            if name:
+                return name
+    return None
+
+
+def known_after(doc: Doc, at: int) -> str | None:
+    """A substance of the table right behind its dose: '100 mg aspirin', '5 ml of normal saline'."""
+    if at < len(doc) and doc[at].lower_ == "of":
+        at += 1
+    for length in (3, 2, 1):
+        if at + length <= len(doc) and (name := table().canonical(doc[at : at + length].text.lower())):
+            return name
+    return None
 
 
 def change(name: str, *, rises: bool) -> str | None:

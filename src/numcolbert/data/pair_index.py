@@ -16,12 +16,11 @@ from numcolbert.data.mined_units import PER_SHARE, is_per_share
 from numcolbert.data.pool import Pool, Unit
 from numcolbert.data.thresholds import Threshold
 from numcolbert.quantities import satisfies
+from numcolbert.quantities.conditions import APPROXIMATE_TOLERANCE, CONVERTED_TOLERANCE
 from numcolbert.types import Quantity
 
 FEWEST_VALUES = 5
 FEWEST_SENTENCES = 8
-FEWEST_UNKNOWN = 12
-"""Sentences for a concept that the table does not have."""
 FEWEST_SHARE = 0.1
 """Of a concept's mentions: a rare dimension of a frequent concept is mostly misread."""
 
@@ -80,6 +79,12 @@ class PairIndex:
         self.units = {unit.name: unit for unit in pool.units}
         mentions = pool.mentions
         self._first = np.searchsorted(mentions.sentence, np.arange(len(pool.sentences) + 1))
+        # Bare numbers get the position behind the last dimension.
+        self._dimension = np.where(
+            mentions.unit >= 0, pool.unit_dimension[mentions.unit], len(pool.dimensions)
+        )
+        self._low = np.where(np.isnan(mentions.base_low), mentions.base_value, mentions.base_low)
+        self._high = np.where(np.isnan(mentions.base_high), mentions.base_value, mentions.base_high)
         self._words = self._word_index()
 
     def pairs(self) -> list[Pair]:
@@ -90,11 +95,12 @@ class PairIndex:
             name, kind = self.pool.concepts[concept].name, self.pool.dimensions[dimension]
             sentences = len(np.unique(self.pool.mentions.sentence[rows]))
             values = len(np.unique(self.pool.mentions.base_value[rows]))
-            known = table().canonical(name.lower()) is not None
             if (
-                kind.startswith("count:")
+                # Only concepts of the table have names that are sure to mean the same.
+                table().canonical(name.lower()) is None
+                or kind.startswith("count:")
                 or values < FEWEST_VALUES
-                or sentences < (FEWEST_SENTENCES if known else FEWEST_UNKNOWN)
+                or sentences < FEWEST_SENTENCES
                 or (not kind.startswith("currency:") and len(rows) < FEWEST_SHARE * totals[concept])
             ):
                 continue
@@ -138,22 +144,33 @@ class PairIndex:
         return found or set()
 
     def _possible(self, pair: Pair, threshold: Threshold, names: Iterable[str]) -> set[int]:
-        rows = set(pair.rows)
-        for name in names:
-            rows.update(self.rows_with(name).tolist())
-        return {row for row in rows if self._may_satisfy(row, pair, threshold)}
+        """Sentences with the words, and with a number that fits if it is read as generously as possible."""
+        spoken = [np.fromiter(pair.rows, np.int32), *(self.rows_with(name) for name in names)]
+        rows = np.unique(np.concatenate(spoken))
+        mentions = _ranges(self._first[rows], self._first[rows + 1])
+        mentions = mentions[self._comparable(pair)[self._dimension[mentions]]]
+        fits = self._may_fit(mentions, threshold)
+        return set(self.pool.mentions.sentence[mentions[fits]].tolist())
 
-    def _may_satisfy(self, row: int, pair: Pair, threshold: Threshold) -> bool:
-        """Whether any quantity of the sentence could be meant and fit, read as generously as possible."""
-        condition = threshold.condition()
-        for mention in range(self._first[row], self._first[row + 1]):
-            quantity = self._quantity(mention)
-            if not _comparable(quantity.dimension, pair):
-                continue
-            for reading in _readings(quantity, pair.dimension):
-                if satisfies(reading, condition):
-                    return True
-        return False
+    def _may_fit(self, mentions: NDArray[np.int64], threshold: Threshold) -> NDArray[np.bool_]:
+        """A range fits with any value in it, and "about" leaves room."""
+        low, high = self._low[mentions], self._high[mentions]
+        target = threshold.base_value
+        room = np.where(self.pool.mentions.approximate[mentions], APPROXIMATE_TOLERANCE, CONVERTED_TOLERANCE)
+        room = room * abs(target)
+        match threshold.operator:
+            case ">" | ">=":
+                return np.asarray(high >= target) if threshold.operator == ">=" else np.asarray(high > target)
+            case "<" | "<=":
+                return np.asarray(low <= target) if threshold.operator == "<=" else np.asarray(low < target)
+            case "range":
+                return np.asarray((high >= target) & (low <= threshold.base_high))
+            case _:
+                return np.asarray((high >= target - room) & (low <= target + room))
+
+    def _comparable(self, pair: Pair) -> NDArray[np.bool_]:
+        """For each dimension, and last for bare numbers, whether it might be meant."""
+        return np.array([*(comparable(name, pair) for name in self.pool.dimensions), True])
 
     def rows_with(self, phrase: str) -> NDArray[np.int32]:
         """Sentences with a quantity that hold all content words of the phrase."""
@@ -190,23 +207,17 @@ def _stems(word: str) -> list[str]:
     return [singular(part) for part in word.lower().strip("-.").split("-") if part]
 
 
-def _comparable(dimension: str, pair: Pair) -> bool:
-    """Dimensions that a person might take for the pair's: bare numbers, points for percent, "a share"."""
-    if dimension in (pair.dimension, "number"):
+def comparable(dimension: str, pair: Pair) -> bool:
+    """Points for percent, and "a share" where the concept is per share by nature."""
+    if dimension == pair.dimension:
         return True
     if {dimension, pair.dimension} == {"percent", "percentage_point"}:
         return True
-    if is_per_share(pair.name):
-        return any(dimension == pair.dimension + tail for tail in PER_SHARE)
-    return False
+    return is_per_share(pair.name) and any(dimension == pair.dimension + tail for tail in PER_SHARE)
 
 
-def _readings(quantity: Quantity, dimension: str) -> Iterable[Quantity]:
-    """The quantity itself, and each end of a range: "5 to 7%" might be meant by "above 6%"."""
-    same = replace(quantity, dimension=dimension)
-    yield same
-    for end in (quantity.base_low, quantity.base_high):
-        if end is not None:
-            yield replace(same, base_value=end, base_low=None, base_high=None, low=None, high=None)
-    if quantity.is_range:
-        yield replace(same, base_low=None, base_high=None, low=None, high=None)
+def _ranges(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """All integers of the half-open intervals, end to end."""
+    lengths = ends - starts
+    offsets = np.repeat(starts - np.concatenate(([0], np.cumsum(lengths)[:-1])), lengths)
+    return np.asarray(offsets + np.arange(int(lengths.sum())), np.int64)

@@ -32,6 +32,7 @@ class Wording:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self._units: dict[str, Unit] = {}
+        self._texts: dict[int, str] = {}
 
     def names(self, pair: Pair, phrase: str) -> tuple[str, ...]:
         """Every phrase by which a passage may speak of the pair's concept."""
@@ -39,7 +40,7 @@ class Wording:
 
     def phrase(self, pair: Pair, relevant: set[int], rng: Random, *, expanded: bool) -> str | None:
         """A name that stands in most relevant passages, or, expanded, one that does not."""
-        texts = [normal(self.pool.sentences[row]) for row in sorted(relevant)]
+        texts = [self._normal(row) for row in sorted(relevant)]
         candidates = [
             phrase
             for phrase in dict.fromkeys((pair.name, *table().close_variants(pair.name)))
@@ -51,6 +52,11 @@ class Wording:
             return rng.choice(rare) if rare else None
         best = max(candidates, key=lambda p: share[p], default=None)
         return best if best is not None and share[best] >= 0.5 else None
+
+    def _normal(self, row: int) -> str:
+        if row not in self._texts:
+            self._texts[row] = normal(self.pool.sentences[row])
+        return self._texts[row]
 
     def unit(self, unit: Unit) -> Unit:
         """The unit with its usual surfaces only; rare ones ("bucks", "stg") would test something else."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
@@ -58,7 +59,7 @@ def choose(
     """Candidates, best first drawn; each is satisfied by `fewest` to `most` sentences of the pair."""
     match operator:
         case "=":
-            candidates = _equal(pair, rng, unit)
+            candidates = _equal(pair, rng, fewest, most, unit)
         case ">" | "<" | ">=" | "<=":
             candidates = _bound(pair, operator, rng, fewest, most, unit)
         case _:
@@ -72,8 +73,17 @@ def choose(
                 return
 
 
-def _equal(pair: Pair, rng: Random, unit: Unit | None) -> Iterator[Threshold]:
-    values = sorted({(q.value, q.unit) for _, q in pair.mentions if not q.is_range and q.value})
+def _equal(pair: Pair, rng: Random, fewest: int, most: int, unit: Unit | None) -> Iterator[Threshold]:
+    sentences: defaultdict[float, set[int]] = defaultdict(set)
+    for row, quantity in pair.mentions:
+        sentences[quantity.base_value].add(row)
+    values = sorted(
+        {
+            (q.value, q.unit)
+            for _, q in pair.mentions
+            if not q.is_range and q.value and fewest <= len(sentences[q.base_value]) <= most
+        }
+    )
     rng.shuffle(values)
     for value, name in values:
         own = pair.units[str(name)]
