@@ -60,7 +60,10 @@ def test_phrases(operator: str, phrase: str, threshold: str) -> None:
     ("query", "operator"),
     [
         ("phones with 128 GB or more", ">="), ("5 kg and above", ">="), ("65 years or older", ">="),
-        ("5+ years of experience", ">="), ("$500+ laptops", ">="), ("100 km or less", "<="),
+        ("5 or more children", ">="), ("3 or fewer cars", "<="), ("20+ megapixels", ">="),
+        ("weight>=50kg", ">="),
+        ("weight<50kg", "<"), ("5+ years of experience", ">="),
+        ("$500+ laptops", ">="), ("100 km or less", "<="),
         ("5 kg or under", "<="), ("30 minutes or fewer", "<="), ("20 percent or higher", ">="),
         ("18 years and younger", "<="), ("500 dollars max", "<="), ("3 years minimum", ">="),
     ],

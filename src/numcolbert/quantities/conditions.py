@@ -69,7 +69,12 @@ _FILLER = (
     r"\s*"
 )
 _PATTERNS = [
-    (operator, re.compile(rf"(?<![\w<>=])(?:{'|'.join(phrases)}){_FILLER}$", re.IGNORECASE))
+    (
+        operator,
+        re.compile(
+            rf"(?:(?<![\w<>=])|(?<=\w)(?=[<>=≤≥⩽⩾＜＞＝]))(?:{'|'.join(phrases)}){_FILLER}$", re.IGNORECASE
+        ),
+    )
     for operator, phrases in _BEFORE
 ]
 _RANGE = re.compile(r"\b(?:between|from|ranging from|(?:in )?(?:the|a) range (?:of|from))\s+$", re.IGNORECASE)
@@ -105,8 +110,9 @@ def _condition(query: str, quantity: Quantity, floor: int) -> Condition | None:
     if query[quantity.value_span[1] : quantity.value_span[1] + 1] == "+":  # "5+ years"
         return Condition(">=", quantity, (start, max(end, quantity.value_span[1] + 1)))
     for operator, pattern in _AFTER:
-        if tail := pattern.match(query, end):
-            return Condition(operator, quantity, (start, tail.end()))
+        # Behind the unit ("5 kg or more") or between number and unit ("5 or more children").
+        if tail := pattern.match(query, end) or pattern.match(query, quantity.value_span[1]):
+            return Condition(operator, quantity, (start, max(end, tail.end())))
     for operator, pattern in _PATTERNS:
         if head := pattern.search(query, max(floor, start - 48), start):
             return Condition(operator, quantity, (head.start(), end))

@@ -30,6 +30,7 @@ _AGE = re.compile(
     r"(?:of |over |under |about |around |below |above |between |from |[=:,<>≥≤] ?)*$",
     re.IGNORECASE,
 )
+_AND_UP = re.compile(r"\+|\s(?:or|and)\s(?:more|fewer|less|greater)(?=\s)")
 _OLD = re.compile(r"[\s-]olds?\b|\sof age\b")
 _COUNTRY_AFTER = re.compile(r"\s(?:US|U\.S\.)(?!\s?[A-Z\d$])")
 _WORD_TIED = re.compile(r"[^\W\d_][-–]$")
@@ -178,9 +179,12 @@ def _currency_follows(text: str, position: int) -> bool:
 def _read_unit(text: str, item: Candidate, loose: bool) -> None:
     deviation = _PLUS_MINUS.match(text, item.end)
     at = deviation.end() if deviation else item.end
-    if text[at : at + 1] == "+":  # "5+ years"
-        at += 1
+    if deviation:
+        item.end = at
+    if bound := _AND_UP.match(text, at):  # "5+ years", "5 or more children"
+        at = bound.end()
     if item.unit is not None and item.unit_span is not None:  # a currency stood before
+        at = at if bound and bound[0] == "+" else item.end
         country = _COUNTRY_AFTER.match(text, at)
         at = country.end() if country else at
         rated = surfaces.with_rates(text, UnitMatch(item.unit, item.unit_span[0], at))
@@ -197,20 +201,19 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
         if match.unit.dimension == "time" and (old := _OLD.match(text, match.end)):
             item.end, item.unit_span = old.end(), (match.start, old.end())
         return
-    if deviation:
-        item.end = deviation.end()
-    _read_count(text, item, loose)
+    _read_count(text, item, at, loose)
 
 
-def _read_count(text: str, item: Candidate, loose: bool) -> None:
+def _read_count(text: str, item: Candidate, at: int, loose: bool) -> None:
+    """The counted noun behind `at`."""
     if item.spelled and item.value == 1 and not loose:
         return
-    if item.value < 1 and not text.startswith((" point", "-point"), item.end):
+    if item.value < 1 and not text.startswith((" point", "-point"), at):
         return
-    if of := _OF_THE.match(text, item.end):  # "62 of the subjects"
+    if of := _OF_THE.match(text, at):  # "62 of the subjects"
         noun = counts.counted_noun(text, of.end(), one=False)
     else:
-        noun = counts.counted_noun(text, item.end, one=item.value == 1)
+        noun = counts.counted_noun(text, at, one=item.value == 1)
     if noun is None:
         return
     lemma, begin, end = noun
