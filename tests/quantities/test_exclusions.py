@@ -49,7 +49,7 @@ def test_references(text: str) -> None:
         "www.site.com/item/77",
         "interleukin-6 levels", "the 22nd amendment", "Room 101 is closed", "in Q3 and FY21", "won 3-1",
         "weeks 4 and 8", "as others found (5, 6).", "shown in patients.12–14 Then", "at L3–4",
-        "the Six Flags park",
+        "the Six Flags park", "Stage three moves closer", "the index (PGWBI)14 consists",
         "DPS 7000 computers", "now above 2019.", "2018 sales", "a two-sided test", "a 12-lead ECG",
         "a 10-Q form", "a 2:1 ratio",
         "Fig. 1B", "13C-urea", "doi 10.1371/journal.x.001",

@@ -233,6 +233,11 @@ def test_number_formats(text: str, value: float) -> None:
     assert [q.value for q in found] == [pytest.approx(value)]
 
 
+def test_a_list_shares_its_scale() -> None:
+    found = extract("They left the aggregates 18.2 and 20.8 billion dlrs under target.")
+    assert [(q.value, q.unit) for q in found] == [(18.2e9, "USD"), (20.8e9, "USD")]
+
+
 def test_a_statistic_is_no_part_of_a_list() -> None:
     found = extract("It differed (P = 0.05, 12 months).")
     assert [(q.value, q.unit) for q in found] == [(0.05, None), (12, "month")]

@@ -16,7 +16,6 @@ _ADJECTIVE = re.compile(
 _CHEMICAL = re.compile(
     r"hydroxy|methyl|ethyl|oxo|deoxy|amino|adren|dihydro|fluoro|chloro|bromo|nitro|agonist"
 )
-_MEN = re.compile(r"(?<!wo)(?<!speci)(?<!regi)(?<!abdo)(?<!o)men$")
 MAX_WORDS = 4
 
 
@@ -25,8 +24,6 @@ def singular(word: str) -> str:
     """The lemma of a lower-case noun, by rule: 'countries' -> 'country'."""
     if word in IRREGULAR_PLURALS:
         return IRREGULAR_PLURALS[word]
-    if _MEN.search(word):
-        return word[:-2] + "an"
     if len(word) > 4 and word.endswith("ies"):
         return word[:-3] + "y"
     if len(word) > 5 and word.endswith("oes"):
@@ -39,10 +36,8 @@ def singular(word: str) -> str:
 
 
 def is_plural(word: str) -> bool:
-    return (
-        word in IRREGULAR_PLURALS
-        or bool(_MEN.search(word))
-        or (len(word) > 3 and word.endswith("s") and not word.endswith(_NOT_PLURAL))
+    return word in IRREGULAR_PLURALS or (
+        len(word) > 3 and word.endswith("s") and not word.endswith(_NOT_PLURAL)
     )
 
 

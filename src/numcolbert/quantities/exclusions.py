@@ -66,6 +66,8 @@ def blocked_until(text: str, start: int) -> int | None:
     ):
         match = _REFERENCE.match(text, start)  # a raised mark that came down: "in patients.12–14 Then"
         return match.end() if match else None
+    if previous == ")" and (match := _REFERENCE.match(text, start)):
+        return match.end()
     if previous == " " and _MONTH_BEFORE.search(text, max(0, start - 12), start):
         match = _DATE.match(text, start)
         return match.end() if match else None
@@ -131,6 +133,12 @@ def is_labelled(text: str, start: int) -> bool:
     """A label right before a number names a thing: "Figure 3", "type 2", "iPhone 15"."""
     word = _LAST_WORD.search(text, max(0, start - 20), start)
     return word is not None and (word[1] is None or word[1].lower() in LABELS)
+
+
+def is_titled(text: str, start: int) -> bool:
+    """A number word in a title: "Stage Three", "Tier one", but not "the top five"."""
+    word = _LAST_WORD.search(text, max(0, start - 20), start)
+    return word is not None and bool(word[1]) and word[1][0].isupper() and word[1].lower() in LABELS
 
 
 def is_name(text: str, start: int, end: int, surface: str) -> bool:

@@ -264,7 +264,7 @@ def _is_quantity(text: str, item: Candidate) -> bool:
         return False
     start = item.value_start
     surface = text[start : item.value_end]
-    if item.scale == 1 and not item.spelled and exclusions.is_labelled(text, start):
+    if item.scale == 1 and (exclusions.is_titled if item.spelled else exclusions.is_labelled)(text, start):
         return False
     if _is_age(text, item):
         item.unit = units.table().units["year"]

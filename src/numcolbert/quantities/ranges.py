@@ -49,6 +49,10 @@ def join(text: str, found: list[Candidate]) -> list[Candidate]:
                 and not _RELATION.search(text, max(0, left.start - 2), left.start)
                 and (not right.counted or "of" in gap[0])
             ):
+                if right.scale > 1 and left.scale == 1:  # "18.2 and 20.8 billion dlrs"
+                    if abs(left.mantissa) >= 1000:
+                        continue
+                    left.scale = right.scale
                 left.unit, left.counted = right.unit, right.counted
     return joined
 

@@ -88,11 +88,8 @@ def simple_unit(text: str, start: int) -> UnitMatch | None:
 
 
 def _denominator(text: str, start: int, *, slash: bool, article: bool) -> tuple[UnitInfo | str, int] | None:
-    amount = (
-        _AMOUNT.match(text, start)
-        if (not article and text[start - 1] != " ") or text[start - 4 : start] == "per "
-        else None
-    )
+    # "per 100 ml" and "ml/min/1.73 m2", but not "224 kW / 300 PS".
+    amount = None if article or (slash and text[start - 1] == " ") else _AMOUNT.match(text, start)
     unit_at = amount.end() if amount else start
     found = simple_unit(text, unit_at)
     if found and found.start == unit_at:
