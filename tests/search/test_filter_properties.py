@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numcolbert.errors import UsageError
 from numcolbert.index.store import Store
 from numcolbert.search.filters import parse_filter
-from numcolbert.types import Document
+from numcolbert.types import Condition, Document, Operator, Quantity
 
 FIELDS = {"year", "price", "tag", "odd ' name", 'quoted " name', "ünï"}
 
@@ -107,3 +107,51 @@ def test_numbers_compare_as_in_python(store: Store, number: float, operator: str
     }[operator]
     keys = store.select(parse_filter(f"year {operator} {number!r}", FIELDS), 1).tolist()
     assert keys == [key for key in range(5) if compare(2000.0 + key, float(number))]
+
+
+@pytest.fixture(scope="module")
+def weights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, list[Quantity]]:
+    """Passages with one quantity each: points and ranges, exact and approximate, in three units."""
+    from numcolbert.quantities import extract
+
+    texts = [
+        f"{about}{low} to {high} {unit}" if high else f"{about}{low} {unit}"
+        for about in ("", "about ")
+        for unit in ("kg", "g", "pounds")
+        for low, high in (
+            ("1", ""),
+            ("1.001", ""),
+            ("2", "3"),
+            ("1000", ""),
+            ("2.2", ""),
+            ("0", ""),
+            ("950", "1050"),
+        )
+    ]
+    quantities = [extract(text)[0] for text in texts]
+    made = Store.create(Path(tmp_path_factory.mktemp("weights")) / "documents.sqlite")
+    with made.transaction() as generation:
+        for key, (text, quantity) in enumerate(zip(texts, quantities, strict=True)):
+            made.insert(generation, key, Document(str(key), text), [quantity])
+    return made, quantities
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    operator=st.sampled_from(["<", "<=", ">", ">=", "="]),
+    value=st.sampled_from(["0", "1", "1.001", "2", "2.5", "3", "1000", "950", "1050", "2.2", "0.45359237"]),
+    unit=st.sampled_from(["kg", "g", "pounds"]),
+)
+def test_quantities_are_selected_by_the_rules_that_judge_hits(
+    weights: tuple[Store, list[Quantity]], operator: Operator, value: str, unit: str
+) -> None:
+    from numcolbert.quantities import extract, satisfies
+
+    store, quantities = weights
+    threshold = extract(f"{value} {unit}")[0]
+    wanted = [
+        key
+        for key, quantity in enumerate(quantities)
+        if satisfies(quantity, Condition(operator, threshold, threshold.span))
+    ]
+    assert store.select(parse_filter(f"quantity {operator} {value} {unit}", ()), 1).tolist() == wanted

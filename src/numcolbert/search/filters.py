@@ -131,14 +131,16 @@ class _Translator:
         low, high = "coalesce(q.base_low, q.base_value)", "coalesce(q.base_high, q.base_value)"
         slack = "iif(q.unit IS ?, 1e-9, 1e-6) * abs(?)"
         room = "iif(q.approximate OR ?, 0.1, iif(q.unit IS ?, 1e-6, 5e-3)) * abs(?)"
+        # low <= base_value <= high: a wider test on base_value first, because there is an index on it.
+        near = abs(target) * 0.1
         test, parameters = {
-            ">": (f"{low} > ? + {slack}", (target, unit, target)),
-            ">=": (f"{low} >= ? - {slack}", (target, unit, target)),
-            "<": (f"{high} < ? - {slack}", (target, unit, target)),
-            "<=": (f"{high} <= ? + {slack}", (target, unit, target)),
+            ">": (f"q.base_value > ? AND {low} > ? + {slack}", (target, target, unit, target)),
+            ">=": (f"q.base_value >= ? AND {low} >= ? - {slack}", (target - near, target, unit, target)),
+            "<": (f"q.base_value < ? AND {high} < ? - {slack}", (target, target, unit, target)),
+            "<=": (f"q.base_value <= ? AND {high} <= ? + {slack}", (target + near, target, unit, target)),
             "=": (
-                f"abs({low} - ?) <= {room} AND abs({high} - ?) <= {room}",
-                (target, loose, unit, target, target, loose, unit, target),
+                f"q.base_value BETWEEN ? AND ? AND abs({low} - ?) <= {room} AND abs({high} - ?) <= {room}",
+                (target - near, target + near, *(target, loose, unit, target) * 2),
             ),
         }[node.operator]
         return Selection(

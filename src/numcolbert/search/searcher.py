@@ -15,7 +15,7 @@ from numcolbert.search.results import Results
 from numcolbert.types import Condition, Hit, QueryEncoding
 
 VERIFY_FIRST = 4
-"""How many times k passages `verify` looks at to begin with, and by how much it widens the search."""
+"""How many times k passages `verify` looks at, before it looks at all that it ever will."""
 VERIFY_DEPTH = 1_000
 """The rank at which it gives up: what satisfies a condition only below it is no answer to the query."""
 
@@ -85,14 +85,12 @@ def _verified(
     selection: Selection | None,
 ) -> tuple[list[Hit], int]:
     """The best `k` whose quantities satisfy the condition, and how many ranked above the last did not."""
-    depth = k * VERIFY_FIRST
     deepest = max(k, VERIFY_DEPTH)
-    while True:
-        depth = min(depth, deepest)
+    for depth in (min(k * VERIFY_FIRST, deepest), deepest):
         ranked = _ranked(collection, view, query, conditions, depth, selection)
         good = [rank for rank, hit in enumerate(ranked) if hit.satisfies][:k]
         if len(good) == k:
             return [ranked[rank] for rank in good], good[-1] + 1 - k
-        if len(ranked) < depth or depth == deepest:
-            return [ranked[rank] for rank in good], len(ranked) - len(good)
-        depth *= VERIFY_FIRST
+        if len(ranked) < depth:  # there is no more
+            break
+    return [ranked[rank] for rank in good], len(ranked) - len(good)
