@@ -22,6 +22,10 @@ from numcolbert.data.writing import round_to, write_quantity
 
 TRIES = 4
 _SMALLEST, _LARGEST = 0.01, 1e6
+_SCALE_APART = 2000.0
+_SHARES_KEPT = 0.85
+_RAREST_UNIT = 0.005
+"""Share of a dimension's mentions that a unit needs to be written by us."""
 
 
 def is_natural(value: float, before: float) -> bool:
@@ -29,16 +33,33 @@ def is_natural(value: float, before: float) -> bool:
     return abs(value) >= min(_SMALLEST, abs(before)) and abs(value) <= max(_LARGEST, abs(before))
 
 
+def _is_near_scale(value: float, before: float) -> bool:
+    """Whether a value can take the place of another: a month in minutes cannot take that of five minutes."""
+    return before != 0 and 1 / _SCALE_APART <= abs(value / before) <= _SCALE_APART
+
+
+def _common_units(table: MentionTable, vocabulary: Vocabulary) -> list[Unit]:
+    """Units that the corpus really uses: no one restates a dose in stones."""
+    used = np.asarray(table.unit)
+    counts = np.bincount(used[used >= 0], minlength=len(vocabulary.units))
+    totals: dict[str, int] = {}
+    for unit, count in zip(vocabulary.units, counts.tolist(), strict=True):
+        totals[unit.dimension] = totals.get(unit.dimension, 0) + count
+    return [
+        unit
+        for unit, count in zip(vocabulary.units, counts.tolist(), strict=True)
+        if count >= max(3, _RAREST_UNIT * totals[unit.dimension])
+    ]
+
+
 class CorpusPassages:
     def __init__(self, table: MentionTable, vocabulary: Vocabulary, near_threshold: float) -> None:
         self._table = table
         self._vocabulary = vocabulary
         self._near = near_threshold
-        used = np.asarray(table.unit)
-        counts = np.bincount(used[used >= 0])
-        # Units that the corpus really uses: no one restates a dose in stones.
-        self._common = [vocabulary.units[i] for i in np.flatnonzero(counts >= 3).tolist()]
+        self._common = _common_units(table, vocabulary)
         self._currencies = [u for u in self._common if u.dimension.startswith("currency:")]
+        self._breaking = [u for u in self._common if not u.dimension.startswith("count")] or self._common
         self._others: dict[int, list[Unit]] = {}
 
     def unit_of(self, row: int) -> Unit:
@@ -63,12 +84,18 @@ class CorpusPassages:
         unit = self.unit_of(row)
         low = round_to((condition.base_value - unit.offset) / unit.factor, 12)
         high = round_to((condition.base_high - unit.offset) / unit.factor, 12)
+        old: float = table.value[row]
+        if table.unit[row] != condition.unit and not _is_near_scale(low, old):
+            return None
         text = table.sentences[sentence]
         span = (table.value_start[row], table.value_end[row])
         whole = unit.dimension.startswith("count")
+        is_share = unit.dimension == "percent" and 0 <= old <= 100
         for _ in range(TRIES):
             new = value_for(condition.operator, low, high, wanted, rng, self._near, whole=whole)
-            changed = rewrite_value(text, span, table.value[row], new, rng)
+            if is_share and new > 100 and rng.random() < _SHARES_KEPT:
+                continue  # a share of a whole stays one, mostly: growth may pass a hundred
+            changed = rewrite_value(text, span, old, new, rng)
             if changed is None:
                 return None
             new_text, stated = changed
@@ -103,7 +130,7 @@ class CorpusPassages:
         unit = self.other_unit(row, rng)
         if unit is None or rng.random() < 0.3:
             money = table.dimension[row] == condition.dimension and self.unit_of(row) in self._currencies
-            unit = rng.choice(self._currencies if money and rng.random() < 0.8 else self._common)
+            unit = rng.choice(self._currencies if money and rng.random() < 0.8 else self._breaking)
         if unit.name == self.unit_of(row).name:
             return None
         changed = self._with_quantity(row, table.value[row], unit, rng)

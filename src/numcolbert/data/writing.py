@@ -218,7 +218,8 @@ _RARE = frozenset(
     (
         "buck", "bucks", "quid", "quids", "dls", "c", "C", "F", "pc", "gm", "gms", "kgm", "kgms", "Kg", "mgm",
         "degC", "degF", "degK", "deg C", "deg F", "mm-Hg", "mm hg", "mmhg", "mt", "MT", "horses", "kws", "kn",
-        "KW", "Kcal", "Cal", "cals", "megs", "gigs", "gig", "dbs", "Mbyte", "kbyte", "Kbyte", "GByte", "ccm",
+        "gramme", "grammes", "milligramme", "milligrammes", "kilogramme", "kilogrammes", "KW", "Kcal",
+        "Cal", "cals", "megs", "gigs", "gig", "dbs", "Mbyte", "kbyte", "Kbyte", "GByte", "ccm",
         "MByte", "Gbyte", "m^2", "cm^2", "mm^2", "km^2", "m^3", "m 2", "t", "d", "y", "mo", "mos", "HZ",
         "BHP", "pound sterlings", "pound stgs", "pound stg", "dlr", "ct", "bips",
         "japanese yens", "yuans", "chinese yuans", "renminbis", "lires",
