@@ -60,6 +60,8 @@ def test_packed_vectors_equal_those_of_the_plain_model(
     documents = model.encode_document(texts)
     _assert_rows_equal(encoded.queries, encoded.query_mask, queries)
     _assert_rows_equal(encoded.documents, encoded.document_mask, documents)
+    assert encoded.scores is not None
+    torch.testing.assert_close(encoded.scores, model.similarity(queries, documents), atol=1e-4, rtol=1e-4)
 
 
 def _assert_rows_equal(padded: Tensor, mask: Tensor, expected: list[Tensor]) -> None:

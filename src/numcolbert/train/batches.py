@@ -35,7 +35,12 @@ class Batch:
     queries: int
     query_width: int
     document_width: int
+    query_tokens: int
+    """Tokens of all queries together; they lie at the beginning of the stream."""
     real_tokens: int
+    document_order: Tensor  # [2B], shortest first
+    document_groups: tuple[tuple[int, int, int], ...]
+    """(first, last + 1, longest) in that order."""
     word_mask: Tensor  # [B, Tq]
     conditions: Conditions
     quantities: DocumentQuantities
@@ -76,13 +81,16 @@ def to_device(
     else:
         tensors = _views(block, raw.to(device))
         layout = _layout(host["starts"], tensors["starts"], buckets, longest, device)
-    count, longest_query, longest_document, real = (int(n) for n in host["sizes"])
+    count, longest_query, longest_document, in_queries, in_documents = (int(n) for n in host["sizes"])
     return Batch(
         tokens=PackedTokens(tensors["ids"], tensors["positions"], layout),
         queries=count,
         query_width=-(-longest_query // 8) * 8,
         document_width=-(-longest_document // 16) * 16,
-        real_tokens=real,
+        query_tokens=in_queries,
+        real_tokens=in_queries + in_documents,
+        document_order=tensors["document_order"],
+        document_groups=tuple((int(a), int(b), int(width)) for a, b, width in host["document_groups"]),
         word_mask=tensors["word_mask"],
         conditions=Conditions(
             **{name: tensors[f"condition_{name}"] for name in Conditions.__dataclass_fields__}

@@ -121,18 +121,18 @@ def step_parts(trainer: Trainer, batch: Batch) -> dict[str, float]:
         module.encoder(batch.tokens).sum().backward()
 
     with torch.no_grad():
-        encoded, labels, _ = module.encode(batch)
+        hidden = module.encoder.hidden(batch.tokens)
+        vectors = module.encoder.project(hidden)
 
     def loss() -> None:
-        leaves = [t.detach().requires_grad_() for t in (encoded.queries, encoded.ungated, encoded.documents)]
-        inputs = replace(encoded, queries=leaves[0], ungated=leaves[1], documents=leaves[2])
-        module.loss(inputs, labels).total.backward()
+        encoded, labels, _ = module.compare(batch, hidden, vectors.detach().requires_grad_())
+        module.loss(encoded, labels).total.backward()
 
     def optimiser() -> None:
         nn.utils.clip_grad_norm_(trainer.parameters, 1.0, foreach=True)
         trainer.optimiser.step()
 
-    parts = {"encoder": timed(encoder, device), "loss": timed(loss, device)}
+    parts = {"encoder": timed(encoder, device), "MaxSim and losses": timed(loss, device)}
     _one_step(trainer, batch)
     module(batch).loss.backward()  # gradients for the optimiser to work on
     parts["optimiser"] = timed(optimiser, device)

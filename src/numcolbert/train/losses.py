@@ -138,7 +138,8 @@ def detection_loss(
     | `quantity_mask` | [B, Tq] | true on tokens of a quantity mention |
     | `word_mask` | [B, Tq] | true on words: no padding, no special token |
     """
-    weight = torch.tensor(positive_weight, device=logits.device)
+    # A tensor made here would have the device wait for the host, so the usual weight is left out.
+    weight = None if positive_weight == 1.0 else torch.tensor(positive_weight, device=logits.device)
     loss = F.binary_cross_entropy_with_logits(
         logits, quantity_mask.to(logits.dtype), pos_weight=weight, reduction="none"
     )
@@ -206,6 +207,7 @@ class EncodedBatch:
     documents: Tensor  # [D, Td, dim]
     document_mask: Tensor  # [D, Td]
     num_logit: Tensor | None = None  # [B, Tq], None for a plain ColBERT
+    scores: Tensor | None = None  # [B, D], MaxSim where it was computed already
 
 
 @dataclass(slots=True)
@@ -234,7 +236,9 @@ class NumColBERTLoss(nn.Module):
 
     def forward(self, batch: EncodedBatch, labels: BatchLabels) -> Losses:
         s = self.settings
-        scores = maxsim(batch.queries, batch.documents, batch.query_mask, batch.document_mask)
+        scores = batch.scores
+        if scores is None:
+            scores = maxsim(batch.queries, batch.documents, batch.query_mask, batch.document_mask)
         total = retrieval_loss(
             scores,
             labels.target,

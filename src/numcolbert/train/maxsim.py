@@ -39,8 +39,16 @@ def maxsim(
     if torch.is_autocast_enabled(queries.device.type):
         dtype = torch.get_autocast_dtype(queries.device.type)
         queries, documents = queries.to(dtype), documents.to(dtype)
-    best: Tensor = _BestTokens.apply(queries, documents.to(queries.dtype), document_mask, chunk_elements)  # type: ignore[no-untyped-call]
+    best = best_tokens(queries, documents.to(queries.dtype), document_mask, chunk_elements=chunk_elements)
     return (best * query_mask.unsqueeze(-1)).sum(dim=1)  # not einsum: autocast would sum in half precision
+
+
+def best_tokens(
+    queries: Tensor, documents: Tensor, document_mask: Tensor, *, chunk_elements: int = CHUNK_ELEMENTS
+) -> Tensor:
+    """`max_j q_bi . d_nj` for every query token, [B, Tq, N] in float32; shapes as for `maxsim`."""
+    best: Tensor = _BestTokens.apply(queries, documents, document_mask, chunk_elements)  # type: ignore[no-untyped-call]
+    return best
 
 
 class _BestTokens(torch.autograd.Function):

@@ -48,13 +48,15 @@ class BatchMaker:
                 len(triples),
                 max(len(ids) for ids in query_ids),
                 max(len(ids) for ids in documents),
-                sum(len(ids) for ids in query_ids) + sum(len(ids) for ids in documents),
+                sum(len(ids) for ids in query_ids),
+                sum(len(ids) for ids in documents),
             ]
         )
         width = _up(int(arrays["sizes"][1]), 8)
         arrays |= self._words(query_ids, width)
         arrays |= self._conditions(triples, queries, width)
         arrays |= self._quantities(passages)
+        arrays |= group_by_length([len(ids) for ids in documents])
         arrays["document_key"] = np.array([zlib.crc32(p.text.encode()) for p in passages], np.int64)
         return arrays
 
@@ -104,6 +106,21 @@ class BatchMaker:
         arrays: Arrays = {f"quantity_{name}": whole[i] for i, name in enumerate(names)}
         arrays["quantity_base_value"] = value
         return arrays
+
+
+def group_by_length(lengths: Sequence[int], groups: int = 4) -> Arrays:
+    """Documents in order of length, cut into groups of about as many tokens each.
+
+    Gives `document_order` and `document_groups`: rows of (first, last + 1, longest), where `longest` is
+    rounded up. MaxSim pads within a group only.
+    """
+    sizes = np.array(lengths, np.int64)
+    order = np.argsort(sizes, kind="stable")
+    share = (np.cumsum(sizes[order]) - 1) * groups // max(int(sizes.sum()), 1)
+    first = np.concatenate([[0], np.flatnonzero(np.diff(share)) + 1])
+    last = np.concatenate([first[1:], [len(sizes)]])
+    widths = [_up(int(sizes[order[end - 1]]), 8) for end in last]
+    return {"document_order": order, "document_groups": np.stack([first, last, np.array(widths)], axis=1)}
 
 
 def pack(sequences: Sequence[Sequence[int]], multiple: int, longest: int) -> Arrays:

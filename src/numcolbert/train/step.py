@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from numcolbert.train.batches import Batch
 from numcolbert.train.labels import candidates, known_answers
 from numcolbert.train.losses import BatchLabels, EncodedBatch, NumColBERTLoss
+from numcolbert.train.maxsim import best_tokens
 from numcolbert.train.packed import PackedEncoder
 
 
@@ -48,9 +49,17 @@ class TrainingStep(nn.Module):
         return StepResult(losses.total, parts)
 
     def encode(self, batch: Batch) -> tuple[EncodedBatch, BatchLabels, Tensor | None]:
-        gate: Any = self.gate
         hidden = self.encoder.hidden(batch.tokens)
-        vectors = self.encoder.project(hidden)  # [tokens, dim] float32
+        return self.compare(batch, hidden, self.encoder.project(hidden))
+
+    def compare(
+        self,
+        batch: Batch,
+        hidden: Tensor,  # [tokens, hidden]
+        vectors: Tensor,  # [tokens, dim] float32
+    ) -> tuple[EncodedBatch, BatchLabels, Tensor | None]:
+        """From the encoder's output to what the losses need; the last is the gate of each query token."""
+        gate: Any = self.gate
         starts, count = batch.tokens.layout.starts.long(), batch.queries
         query_rows, query_mask = _rows(starts, 0, count, batch.query_width)
         document_rows, document_mask = _rows(starts, count, 3 * count, batch.document_width)
@@ -79,17 +88,46 @@ class TrainingStep(nn.Module):
             answers = known_answers(batch.conditions, batch.quantities, count)
             rivals = candidates(answers, target, batch.document_key)
         dtype = self.encoder.dtype
+        scores = grouped_maxsim(vectors.to(dtype), batch, gates, skipped)
         encoded = EncodedBatch(
-            queries=queries.to(dtype),
+            queries=queries,
             ungated=ungated,
             query_mask=query_mask,
             word_mask=batch.word_mask,
             documents=documents.to(dtype),
             document_mask=document_mask,
             num_logit=logit,
+            scores=scores,
         )
         labels = BatchLabels(target, rivals, quantity_mask, batch.conditions, batch.quantities)
         return encoded, labels, gates
+
+
+def grouped_maxsim(vectors: Tensor, batch: Batch, gates: Tensor | None, skipped: object = None) -> Tensor:
+    """MaxSim of all queries with all documents, [B, 2B] float32, with little padding.
+
+    Query tokens come as they lie in the stream, documents in groups of similar length. The gate is a
+    positive factor, so it is applied after the maximum, in float32.
+    """
+    starts, count, tokens = batch.tokens.layout.starts.long(), batch.queries, batch.query_tokens
+    queries = vectors[:tokens].unsqueeze(0)  # [1, tokens, dim]
+    best = []
+    for first, last, width in batch.document_groups:
+        chosen = count + batch.document_order[first:last]
+        begin, end = starts[chosen, None], starts[chosen + 1, None]
+        rows = begin + torch.arange(width, device=starts.device)
+        mask = rows < end
+        if isinstance(skipped, Tensor):
+            mask &= ~torch.isin(batch.tokens.ids[rows.clamp(max=len(vectors) - 1)], skipped)
+        best.append(best_tokens(queries, _take(vectors, rows), mask).squeeze(0))
+    maxima = torch.cat(best, dim=1)  # [tokens, 2B] in the order of length
+    place = torch.arange(tokens, device=starts.device)
+    query = torch.bucketize(place, starts[1 : count + 1], right=True)
+    if gates is not None:
+        flat = query * gates.shape[1] + place - starts[query]
+        maxima = maxima * gates.reshape(-1).index_select(0, flat).unsqueeze(1)
+    sums = torch.zeros(count, maxima.shape[1], device=maxima.device).index_add(0, query, maxima)
+    return sums.index_select(1, torch.argsort(batch.document_order))
 
 
 def _rows(starts: Tensor, first: int, last: int, width: int) -> tuple[Tensor, Tensor]:
