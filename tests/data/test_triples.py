@@ -13,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Concept, Mentions, Pool, Texts, Unit
@@ -129,10 +131,35 @@ def stream(**options) -> TripleStream:
     return TripleStream([tiny_pool()], **options)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("source", ["tiny", "attributes"])
-def test_the_positive_satisfies_every_condition_and_the_negative_does_not(source: str, seed: int) -> None:
-    for triple in islice(stream(seed=seed, mix={source: 1.0}), 1500):
+shares = st.floats(0, 1)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    source=st.sampled_from(["tiny", "attributes"]),
+    seed=st.integers(0, 2**31),
+    kind=st.sampled_from([item.name for item in dataclasses.fields(NegativeShares)] + ["all"]),
+    near=shares,
+    other_unit=shares,
+    rewritten=shares,
+    two=st.sampled_from([0.0, 0.3]),
+)
+def test_the_positive_satisfies_every_condition_and_the_negative_does_not(
+    source: str, seed: int, kind: str, near: float, other_unit: float, rewritten: float, two: float
+) -> None:
+    negatives = NegativeShares()
+    if kind != "all":
+        weights = {item.name: float(item.name == kind) for item in dataclasses.fields(NegativeShares)}
+        negatives = NegativeShares(**weights)
+    chosen = TripleSettings(
+        negatives=negatives,
+        near_threshold=near,
+        query_other_unit=other_unit,
+        positive_rewritten=rewritten,
+        positive_other_unit=1 - rewritten,
+        two_conditions=two,
+    )
+    for triple in stream(seed=seed, mix={source: 1.0}, settings=chosen).next_block(150):
         assert triple.conditions
         assert all(meets(c, triple.positive) for c in triple.conditions), triple
         assert not all(meets(c, triple.negative) for c in triple.conditions), triple
@@ -314,6 +341,6 @@ print(len(TripleStream([], seed=0).next_block(5)))
 
 def test_every_setting_is_in_the_guide() -> None:
     guide = (Path(__file__).parents[2] / "docs" / "guides" / "triples.md").read_text(encoding="utf-8")
-    for settings in (TripleSettings, OperatorShares, NegativeShares):
-        for item in dataclasses.fields(settings):
+    for table in (TripleSettings, OperatorShares, NegativeShares):
+        for item in dataclasses.fields(table):
             assert any(f"{a}{item.name}{b}" in guide for a, b in ("``", ".`", "`.")), item.name
