@@ -39,6 +39,13 @@ def test_scores(gold_file: Path) -> None:
     assert outcome.sentences_per_second > 0
 
 
+def test_whole_noun_phrases(gold_file: Path) -> None:
+    assert "new shop" in evaluation.gold_units("new shop", whole=True)
+    assert "shop" not in evaluation.gold_units("new shop", whole=True)
+    outcome = evaluation.measure(evaluation.ours(whole=True), evaluation.read_gold(gold_file, whole=True))
+    assert outcome.value_and_unit.recall == pytest.approx(3 / 4)
+
+
 def test_each_gold_quantity_matches_once() -> None:
     gold = [Gold(5, 5, KG), Gold(5, 5, MILE)]
     assert evaluation.matches(gold, [Extracted(5, 5, MILE)]) == (1, 1)

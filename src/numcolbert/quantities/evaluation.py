@@ -21,6 +21,7 @@ from numcolbert.errors import InputError, MissingDependencyError
 from numcolbert.files import require_file
 from numcolbert.quantities import counts
 from numcolbert.quantities.extract import extract
+from numcolbert.types import Quantity
 
 PUBLISHED = {"CQE": (92.0, 85.6), "quantulum3": (73.0, 47.2)}
 """F1 for value, and for value and unit, as the paper reports them on this file."""
@@ -80,19 +81,32 @@ def unit_map() -> dict[str, tuple[str, ...]]:
     return {name: (ours,) if isinstance(ours, str) else tuple(ours) for name, ours in entries.items()}
 
 
-def gold_units(phrase: str) -> frozenset[str]:
-    """Our names for a unit of the gold file."""
+def _lemmas(phrase: str) -> str:
+    return " ".join(
+        counts.singular(word) for word in phrase.lower().split() if word not in ("of", "the", "and")
+    )
+
+
+def gold_units(phrase: str, *, whole: bool = False) -> frozenset[str]:
+    """Our names for a unit of the gold file.
+
+    The annotators keep the modifiers of a counted noun ("heart transplant"), our unit is the noun alone; any
+    word of the phrase is therefore right, unless `whole` asks for all of them.
+    """
     phrase = phrase.lower().strip()
     mapped = unit_map().get(phrase)
     if mapped:
         return frozenset(mapped)
     if " per " in phrase:
         top, bottom = phrase.split(" per ", 1)
-        return frozenset(f"{t}/{b}" for t in gold_units(top) for b in gold_units(bottom))
+        return frozenset(
+            f"{t}/{b}" for t in gold_units(top, whole=whole) for b in gold_units(bottom, whole=whole)
+        )
     table_name = phrase.replace(" ", "_")
     if phrase.startswith("%"):  # a share of something: "two-thirds of the sales"
         return frozenset({"", "percent"})
-    # A counted noun phrase: the annotators keep its modifiers ("heart transplant"), we keep the head.
+    if whole:
+        return frozenset({_lemmas(phrase), table_name})
     return frozenset({phrase, table_name} | {counts.singular(word) for word in phrase.split()})
 
 
@@ -102,7 +116,8 @@ def _gold_value(text: str) -> tuple[float, float]:
     return min(low, high), max(low, high)
 
 
-def read_gold(path: Path) -> list[Sentence]:
+def read_gold(path: Path, *, whole: bool = False) -> list[Sentence]:
+    """The sentences of the gold file; `whole` as in `gold_units`."""
     require_file(path, "gold file")
     try:
         entries = json.loads(path.read_text(encoding="utf-8"))
@@ -110,7 +125,7 @@ def read_gold(path: Path) -> list[Sentence]:
             Sentence(
                 entry["text"],
                 tuple(
-                    Gold(*_gold_value(q["value"]), gold_units(q["normalized_unit"]))
+                    Gold(*_gold_value(q["value"]), gold_units(q["normalized_unit"], whole=whole))
                     for q in entry["quantities"]
                 ),
             )
@@ -123,13 +138,21 @@ def read_gold(path: Path) -> list[Sentence]:
         ) from error
 
 
-def ours(loose: bool = True) -> Extractor:
+def ours(loose: bool = True, *, whole: bool = False) -> Extractor:
+    """Our extractor; with `whole` a count's unit is the noun phrase as written, not its head."""
+
+    def name(text: str, quantity: Quantity) -> str:
+        plain_count = quantity.dimension == f"count:{quantity.unit}"
+        if whole and plain_count and quantity.unit_span:
+            return _lemmas(text[slice(*quantity.unit_span)])
+        return quantity.unit or ""
+
     def run(text: str) -> list[Extracted]:
         return [
             Extracted(
                 q.value if q.low is None else q.low,
                 q.value if q.high is None else q.high,
-                frozenset({q.unit or ""}),
+                frozenset({name(text, q)}),
             )
             for q in extract(text, loose=loose)
         ]

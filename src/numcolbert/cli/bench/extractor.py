@@ -45,6 +45,7 @@ def extractor(
         ("NumColBERT, loose", evaluation.ours(loose=True), sentences),
         ("  its development half", evaluation.ours(loose=True), developed),
         ("  its unseen half", evaluation.ours(loose=True), unseen),
+        ("  noun phrases word by word", evaluation.ours(whole=True), evaluation.read_gold(gold, whole=True)),
         ("NumColBERT, as labels use it", evaluation.ours(loose=False), sentences),
     ):
         rows.append(_row(label, len(part), evaluation.measure(run, part)))
