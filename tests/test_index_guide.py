@@ -31,7 +31,6 @@ def blocks(language: str) -> list[str]:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(NumColBERT, "load", classmethod(lambda cls, model=None: cls(StandIn())))
-    monkeypatch.setattr("numcolbert.model.encoder.Encoder.load", lambda model=None: StandIn())
 
 
 def test_the_commands(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from numcolbert.errors import ModelError
 from numcolbert.index.collection import AddReport, Collection
 from numcolbert.index.encoding import TextEncoder
 from numcolbert.index.inputs import DocumentLike, as_document
@@ -197,16 +198,22 @@ class Index:
 
 
 def open(path: str | Path, *, model: str | Path | TextEncoder | None = None) -> Index:
-    """Open an index with the model it was built with, or with `model` where its name has changed."""
+    """Open an index with the model it was built with, or with `model` where that has moved."""
     collection = Collection.open(Path(path))
     try:
-        if model is None or isinstance(model, str | Path):
-            from numcolbert.model.encoder import Encoder
-
-            encoder: TextEncoder = Encoder.load(collection.model_name if model is None else model)
-        else:
-            encoder = model
-        return Index(collection, encoder)
+        return Index(collection, _encoder_for(collection, model))
     except BaseException:
         collection.close()
         raise
+
+
+def _encoder_for(collection: Collection, model: str | Path | TextEncoder | None) -> TextEncoder:
+    if model is not None:
+        return NumColBERT.load(model).encoder if isinstance(model, str | Path) else model
+    try:
+        return NumColBERT.load(collection.model_name).encoder
+    except ModelError as error:
+        raise ModelError(
+            f"The model that the index '{collection.path}' was built with cannot be opened: {error.message}",
+            hint="name the place where it lies now with --model",
+        ) from error

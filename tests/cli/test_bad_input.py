@@ -10,6 +10,9 @@ from typing import Any
 
 import pytest
 
+from numcolbert.api import NumColBERT
+from numcolbert.errors import ModelError
+
 ONE = '{"id": "x", "text": "one more of 5 kg"}\n'
 
 
@@ -80,6 +83,14 @@ def test_documents(run: Any, idx: Path) -> None:
 def test_another_model(run: Any, idx: Path) -> None:
     refused(run("search", idx, "q", "--model", "other"), 1, "'stand-in'", "'other'", "--model stand-in")
     refused(run("index", "add", idx, "-", "--model", "other", stdin=ONE), 1, "'other'")
+
+
+def test_a_model_that_has_moved(run: Any, idx: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(model: str | None = None) -> None:
+        raise ModelError(f"The model folder '{model}' does not exist.", hint="check the path")
+
+    monkeypatch.setattr(NumColBERT, "load", load)
+    refused(run("search", idx, "SSD"), 1, "'stand-in' does not exist", "--model")
 
 
 def test_an_index_in_use_by_a_writer(run: Any, idx: Path) -> None:

@@ -17,12 +17,6 @@ def load_model(model: str | None) -> NumColBERT:
 
 def open_index(path: Path, model: str | None) -> Index:
     """The index with the model it was built with, or with `model`."""
-    from numcolbert.api import Index
-    from numcolbert.index.collection import Collection
+    from numcolbert import api
 
-    collection = Collection.open(path)  # first: a wrong path is told before the model is loaded
-    try:
-        return Index(collection, load_model(model or collection.model_name).encoder)
-    except BaseException:
-        collection.close()
-        raise
+    return api.open(path, model=model)

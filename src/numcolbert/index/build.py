@@ -150,9 +150,8 @@ def _encode_all(
 ) -> int:
     """Encode what is not yet there; returns how much was."""
     done = store.consumed()
-    total = survey.documents if survey is not None else None
-    with Progress("index", total, "documents") as progress:
-        progress.advance(done)
+    left = None if survey is None else survey.documents - done
+    with Progress(f"index after {done:,}" if done else "index", left, "documents") as progress:
         for window, vectors in encoded_windows(encoder, islice(documents, done, None), batch_size):
             first = store.next_key()
             keys = range(first, first + len(window))
