@@ -128,7 +128,7 @@ class ResidualCodec:
 def _second_moment(rows: NDArray[np.float32]) -> NDArray[np.float64]:
     """Of rows like these, [dim, dim]; as if a few rows in all directions had been seen besides."""
     count, dim = rows.shape
-    moment = rows.T.astype(np.float64) @ rows
+    moment = (rows.T @ rows).astype(np.float64)
     square = float(np.trace(moment)) / count or 1.0
     besides = 32 + 0.02 * count
     return np.asarray((moment + besides * square / dim * np.eye(dim)) / (count + besides))

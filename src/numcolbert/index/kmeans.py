@@ -78,7 +78,7 @@ def train_centroids(sample: NDArray[np.float32], count: int, seed: int) -> NDArr
             progress.advance()
             for _ in range(2):  # let vectors cross the borders of the first level
                 cells = Cells.of(centroids, seed)
-                centroids = _means(sample, cells.nearest(sample), centroids)
+                centroids = _means(sample, cells.nearest(sample, CELLS_SEARCHED // 2), centroids)
                 progress.advance()
     return centroids
 

@@ -26,14 +26,12 @@ from numcolbert.index.kernels import count_listed, fill_lists
 from numcolbert.index.kmeans import Cells, train_centroids
 from numcolbert.index.passages import PASSAGE_COLUMNS, Passages
 from numcolbert.index.plaid_search import PlaidView, search
-from numcolbert.index.plaid_settings import MOST_CENTROIDS, PlaidSettings, automatic_centroids
+from numcolbert.index.plaid_settings import MOST_CENTROIDS, PlaidSettings, automatic_centroids, sample_size
 
 GROW_AT = 1.25
 """Drift of a batch from which it gets centroids of its own."""
 REBUILD_AT = 1.5
 """Drift of everything added since the build from which a rebuild is advised."""
-_SAMPLE_A_CENTROID = 48
-"""Vectors used for training, for each centroid."""
 _UNLISTED = 4096
 """Passages that may wait outside the lists, or a quarter of those inside if that is more."""
 
@@ -137,10 +135,9 @@ class PlaidEngine:
     def _train(self, sample: NDArray[np.float32], vectors: int) -> None:
         generator = np.random.default_rng(self._settings.seed)
         wanted = self._settings.centroids or automatic_centroids(vectors)
-        if len(sample) > _SAMPLE_A_CENTROID * wanted:
-            sample = sample[
-                np.sort(generator.choice(len(sample), _SAMPLE_A_CENTROID * wanted, replace=False))
-            ]
+        enough = sample_size(self._settings, vectors)
+        if len(sample) > enough:
+            sample = sample[np.sort(generator.choice(len(sample), enough, replace=False))]
         centroids = train_centroids(sample, wanted, self._settings.seed)
         tried = sample[generator.choice(len(sample), min(len(sample), 65_536), replace=False)]
         residuals = tried - centroids[Cells.of(centroids, self._settings.seed).nearest(tried)]

@@ -10,6 +10,7 @@ from numcolbert.index.codec import BITS
 
 MOST_CENTROIDS = 65_536
 """Their numbers are stored in two bytes."""
+_SAMPLE_A_CENTROID = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,11 @@ class PlaidSettings:
 def automatic_centroids(vectors: int) -> int:
     """Grows with the square root, so that the work of a query grows slower than the collection."""
     return max(1, min(MOST_CENTROIDS, round(10 * math.sqrt(vectors))))
+
+
+def sample_size(settings: PlaidSettings, vectors: int) -> int:
+    """How many vectors the centroids of a collection of `vectors` are trained on."""
+    return min(vectors, _SAMPLE_A_CENTROID * (settings.centroids or automatic_centroids(vectors)))
 
 
 def automatic_probes(centroids: int) -> int:

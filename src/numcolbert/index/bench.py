@@ -1,0 +1,180 @@
+"""Engines side by side: the same vectors, one after the other, each step in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numcolbert.errors import NumColBERTError, UsageError
+from numcolbert.progress import track
+
+
+@dataclass(frozen=True, slots=True)
+class EngineReport:
+    """One row of the table."""
+
+    engine: str
+    nbits: int | None
+    passages: int
+    build_s: float
+    bytes: int
+    ratio: float
+    """To raw float32."""
+    p50_ms: float
+    p95_ms: float
+    recall: float | None
+    """recall@10 against flat, plain queries."""
+    recall_gated: float | None
+    gated: float | None
+    """Time of gated queries over time of plain ones."""
+    build_peak: int
+    search_peak: int
+    open_s: float | None = None
+    first_s: float | None = None
+    """From opening to the first answer, compiled code loaded."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """What to measure."""
+
+    vectors: Path
+    passages: int
+    nbits: Sequence[int] = (8, 4, 2, 1)
+    queries: int = 100
+    rounds: int = 5
+    fastplaid_python: Path | None = None
+    """Interpreter of an environment with fast-plaid; None leaves it out."""
+    flat: bool = True
+    """Measure flat, and with it recall; at some hundred thousand passages it takes seconds a query."""
+
+
+def compare(job: Job) -> list[EngineReport]:
+    if not shutil.which(sys.executable):
+        raise UsageError("This Python cannot start another one.", hint="run it from a normal installation")
+    with tempfile.TemporaryDirectory(prefix="numcolbert-bench-", dir=job.vectors.parent) as folder:
+        reports: list[EngineReport] = []
+        truth: dict[str, Any] = {}
+        planned = list(_planned(job))
+        for engine, nbits in track(planned, f"engines at {job.passages:,} passages", unit="engines"):
+            home = Path(folder) / f"{engine}-{nbits}"
+            raw = _fastplaid(job, home) if engine == "fast-plaid" else _ours(job, engine, nbits, home)
+            shutil.rmtree(home, ignore_errors=True)
+            if engine == "flat":
+                truth = raw
+            reports.append(_report(engine, nbits, job, raw, truth))
+    return reports
+
+
+def _planned(job: Job) -> Iterator[tuple[str, int | None]]:
+    if job.flat:
+        yield "flat", None
+    for nbits in job.nbits:
+        yield "plaid", nbits
+    if job.fastplaid_python:
+        yield "fast-plaid", 4
+
+
+def _ours(job: Job, engine: str, nbits: int | None, home: Path) -> dict[str, Any]:
+    request = {
+        "engine": engine, "nbits": nbits, "folder": str(home), "vectors": str(job.vectors),
+        "passages": job.passages, "queries": job.queries,
+        # The exact engine is the slow one, and its times vary little.
+        "rounds": max(1, job.rounds // 3) if engine == "flat" else job.rounds,
+    }  # fmt: skip
+    command = [sys.executable, "-m", "numcolbert.index.bench_worker"]
+    built = _run(command, {**request, "task": "build"})
+    searched = _run(command, {**request, "task": "search"})
+    return {**built, **searched, "build_peak": built["peak_bytes"], "search_peak": searched["peak_bytes"]}
+
+
+def _fastplaid(job: Job, home: Path) -> dict[str, Any]:
+    request = {
+        "vectors": str(job.vectors), "passages": job.passages, "queries": job.queries, "folder": str(home),
+    }  # fmt: skip
+    raw = _run([str(job.fastplaid_python), "-c", FASTPLAID_RUNNER], request)
+    return {**raw, "build_peak": raw["peak_bytes"], "search_peak": raw["peak_bytes"]}
+
+
+def _run(command: list[str], request: dict[str, Any]) -> dict[str, Any]:
+    done = subprocess.run(
+        command, input=json.dumps(request), capture_output=True, text=True, env={**os.environ}, check=False
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise NumColBERTError(
+            f"The measurement of '{request.get('engine', 'fast-plaid')}' failed: {last}.",
+            hint="is there memory and disk space enough? a smaller --passages needs less",
+        )
+    report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return report
+
+
+def _report(
+    engine: str, nbits: int | None, job: Job, raw: dict[str, Any], truth: dict[str, Any]
+) -> EngineReport:
+    return EngineReport(
+        engine=engine,
+        nbits=nbits,
+        passages=job.passages,
+        build_s=raw["build_s"],
+        bytes=raw["bytes"],
+        ratio=raw["ratio"],
+        p50_ms=raw["p50_ms"],
+        p95_ms=raw["p95_ms"],
+        recall=_recall(raw["found"], truth.get("found")),
+        recall_gated=_recall(raw.get("found_gated"), truth.get("found_gated")),
+        gated=raw.get("gated"),
+        build_peak=raw["build_peak"],
+        search_peak=raw["search_peak"],
+        open_s=raw.get("open_s"),
+        first_s=raw.get("first_s"),
+    )
+
+
+def _recall(found: list[list[int]] | None, right: list[list[int]] | None) -> float | None:
+    if not found or not right:
+        return None
+    shares = [len({*a} & {*b}) / len(b) for a, b in zip(found, right, strict=True)]
+    return sum(shares) / len(shares)
+
+
+# Runs in an environment that has fast-plaid and numpy but not this package.
+FASTPLAID_RUNNER = """
+import json, pathlib, resource, sys, time
+import numpy as np, torch
+from fast_plaid import search
+job = json.load(sys.stdin)
+folder = pathlib.Path(job["vectors"])
+lengths = np.fromfile(folder / "lengths.i32", np.int32)[: job["passages"]]
+saved = np.load(folder / "queries.npz")
+queries = np.split(saved["vectors"].astype(np.float32), np.cumsum(saved["lengths"])[:-1])[: job["queries"]]
+dim = queries[0].shape[1]
+rows = np.fromfile(folder / "vectors.f16", np.float16, int(lengths.sum()) * dim).reshape(-1, dim)
+documents = [torch.from_numpy(d.astype(np.float32)) for d in np.split(rows, np.cumsum(lengths)[:-1])]
+begin = time.perf_counter()
+index = search.FastPlaid(index=job["folder"], device="cpu")
+index.create(documents_embeddings=documents, nbits=4)
+build_s = time.perf_counter() - begin
+size = sum(f.stat().st_size for f in pathlib.Path(job["folder"]).rglob("*") if f.is_file())
+found, times = [], []
+index.search(queries_embeddings=torch.from_numpy(queries[0])[None], top_k=10)
+for query in queries:
+    begin = time.perf_counter()
+    result = index.search(queries_embeddings=torch.from_numpy(query)[None], top_k=10)
+    times.append(1000 * (time.perf_counter() - begin))
+    found.append([int(key) for key, _ in result[0]])
+print(json.dumps({
+    "build_s": build_s, "bytes": size, "ratio": size / (4 * dim * int(lengths.sum())),
+    "p50_ms": float(np.percentile(times, 50)), "p95_ms": float(np.percentile(times, 95)), "found": found,
+    "peak_bytes": 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss,
+}))
+"""

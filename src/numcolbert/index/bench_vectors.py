@@ -1,0 +1,98 @@
+"""Sets of vectors to measure engines with: encoded once and kept, or made up in the likeness of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numcolbert.errors import InputError
+from numcolbert.files import replacing_folder, require_file
+from numcolbert.progress import Progress
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class VectorSet:
+    """Passages and queries as vectors. On disk: `vectors.f16`, `lengths.i32` and `queries.npz`."""
+
+    vectors: NDArray[np.float16]  # [vectors, dim], mapped
+    ends: NDArray[np.int64]  # [passages]
+    queries: list[Vectors]  # without gates
+
+    @classmethod
+    def load(cls, folder: Path, passages: int | None = None) -> VectorSet:
+        """The first `passages` of a folder."""
+        lengths = np.fromfile(require_file(folder / "lengths.i32", "file"), np.int32)
+        saved = np.load(require_file(folder / "queries.npz", "file"))
+        queries = np.split(saved["vectors"].astype(np.float32), np.cumsum(saved["lengths"])[:-1])
+        if passages is not None and passages > len(lengths):
+            raise InputError(
+                f"'{folder}' holds {len(lengths):,} passages, {passages:,} are asked for.",
+                hint="ask for fewer, or make a larger set",
+            )
+        ends = np.cumsum(lengths[:passages], dtype=np.int64)
+        file, dim = require_file(folder / "vectors.f16", "file"), queries[0].shape[1]
+        mapped = np.memmap(file, np.float16, "r", shape=(int(ends[-1]), dim))
+        return cls(np.asarray(mapped), ends, queries)
+
+    @property
+    def count(self) -> int:
+        return len(self.ends)
+
+    def batches(self, size: int = 4096) -> Iterator[tuple[range, list[Vectors]]]:
+        """Keys and passages, some at a time."""
+        starts = np.concatenate([[0], self.ends])
+        for begin in range(0, self.count, size):
+            end = min(begin + size, self.count)
+            block = self.vectors[starts[begin] : starts[end]].astype(np.float32)
+            yield range(begin, end), np.split(block, self.ends[begin : end - 1] - starts[begin])
+
+    def sample(self, count: int, seed: int = 0) -> Vectors:
+        rows = np.random.default_rng(seed).choice(
+            len(self.vectors), min(count, len(self.vectors)), replace=False
+        )
+        return self.vectors[np.sort(rows)].astype(np.float32)
+
+
+def gated(query: Vectors, seed: int) -> Vectors:
+    """The query with two tokens weighted the way a gate does: one up, one down."""
+    weights = np.ones(len(query), np.float32)
+    chosen = np.random.default_rng(seed).permutation(len(query))[:2]
+    weights[chosen] = [len(query) / 4, 0.3][: len(chosen)]
+    return query * weights[:, None]
+
+
+def save(folder: Path, passages: Iterable[Vectors], queries: list[Vectors], total: int | None = None) -> None:
+    """Write a set, passage by passage."""
+    lengths = []
+    with replacing_folder(folder) as aside:
+        with (aside / "vectors.f16").open("wb") as file, Progress("encode", total, "passages") as progress:
+            for rows in passages:
+                file.write(rows.astype(np.float16).tobytes())
+                lengths.append(len(rows))
+                progress.advance()
+        np.asarray(lengths, np.int32).tofile(aside / "lengths.i32")
+        np.savez(aside / "queries.npz", lengths=[len(q) for q in queries], vectors=np.concatenate(queries))
+
+
+def imitate(original: VectorSet, count: int, seed: int = 0) -> Iterator[Vectors]:
+    """New passages with the lengths, the clusters and the neighbourhoods of the original ones.
+
+    Each takes its tokens from two passages by turns and moves each of them a little, so that the nearest
+    other vector is about as near as in real text.
+    """
+    generator = np.random.default_rng(seed)
+    starts = np.concatenate([[0], original.ends[:-1]])
+    for _ in range(count):
+        one, other = generator.integers(0, original.count, 2)
+        first = original.vectors[starts[one] : original.ends[one]].astype(np.float32)
+        second = original.vectors[starts[other] : original.ends[other]].astype(np.float32)
+        second = second[generator.integers(0, len(second), len(first))]
+        mixed = np.where(generator.random((len(first), 1)) < 0.5, first, second)
+        moved = mixed + generator.normal(0, 0.35 / np.sqrt(mixed.shape[1]), mixed.shape).astype(np.float32)
+        yield moved / np.linalg.norm(moved, axis=1, keepdims=True)
