@@ -139,6 +139,9 @@ COUNTS = [
     ("4 hundred million people", 4e8, "person", "count:person"),
     ("30 million shares", 30e6, "share", "count:share"),
     ("14 first-team players", 14, "player", "count:player"),
+    ("eight straight World Cups", 8, "cup", "count:cup"),
+    ("two college degrees", 2, "degree", "count:degree"),
+    ("517 rushing yards", 517, "yard", "length"),
     ("six-cylinder", 6, "cylinder", "count:cylinder"),
     ("5M users", 5e6, "user", "count:user"),
 ]

@@ -14,7 +14,7 @@ from numcolbert.quantities import counts, exclusions, numbers, ranges, surfaces,
 from numcolbert.quantities.candidate import Candidate
 from numcolbert.quantities.surfaces import UnitMatch
 from numcolbert.quantities.units import UnitInfo
-from numcolbert.quantities.words import TABLE_HEADINGS
+from numcolbert.quantities.words import TABLE_HEADINGS, WORDS_TOO
 from numcolbert.types import Quantity
 
 _NO_UNIT = UnitInfo("", "number", 1.0)
@@ -221,8 +221,8 @@ def _read_count(text: str, item: Candidate, at: int, loose: bool) -> None:
         return  # the next entry of an earnings table: "4.5 mln Revs 22 mln"
     if item.spelled and item.start and text[item.start].isupper() and text[begin].isupper():
         return  # "Six Flags"
-    # "517 rushing yards" are yards, whatever stands between.
-    measured = units.table().folded.get(text[begin:end].rsplit(" ", 1)[-1].lower())
+    # "517 rushing yards" are yards, whatever stands between; "two college degrees" measure nothing.
+    measured = None if lemma in WORDS_TOO else units.table().folded.get(text[begin:end].rsplit(" ", 1)[-1])
     item.counted = measured is None or measured.dimension.startswith("currency:")
     unit = units.count_unit(lemma) if item.counted or measured is None else measured
     counted = surfaces.with_rates(text, UnitMatch(unit, begin, end))

@@ -9,6 +9,7 @@ _LISTS = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding
 
 NOT_COUNTED = frozenset(_LISTS["not_counted"].split())
 MODIFIERS = frozenset(_LISTS["modifiers"].split())
+WORDS_TOO = frozenset(_LISTS["words_too"].split())
 TABLE_HEADINGS = frozenset(_LISTS["table_headings"].split())
 NOT_TIED = frozenset(_LISTS["not_tied"].split())
 RATE_MODIFIERS = frozenset(_LISTS["rate_modifiers"].split())
