@@ -230,5 +230,5 @@ def measure(extractor: Extractor, sentences: Iterable[Sentence]) -> Outcome:
 
 
 def halves(sentences: Sequence[Sentence]) -> tuple[list[Sentence], list[Sentence]]:
-    """The even sentences, on which rules were developed, and the odd ones, which nobody looked at."""
+    """The even sentences, on which rules were developed, and the odd ones, kept out of that."""
     return list(sentences[::2]), list(sentences[1::2])

@@ -44,7 +44,7 @@ def extractor(
     for label, run, part in (
         ("NumColBERT, loose", evaluation.ours(loose=True), sentences),
         ("  its development half", evaluation.ours(loose=True), developed),
-        ("  its unseen half", evaluation.ours(loose=True), unseen),
+        ("  its held-out half", evaluation.ours(loose=True), unseen),
         ("  noun phrases word by word", evaluation.ours(whole=True), evaluation.read_gold(gold, whole=True)),
         ("NumColBERT, as labels use it", evaluation.ours(loose=False), sentences),
     ):
