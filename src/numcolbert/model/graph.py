@@ -35,9 +35,10 @@ Weights = dict[str, Array]
 Precision = Literal["int8", "float32"]
 
 MICROSOFT = "com.microsoft"
-BLOCK = 128
-"""Weights that share a scale. Activations get a scale per block too, which is what keeps outliers harmless:
-one scale for a whole activation tensor gave cosines of .95 on the same weights, blocks give .996."""
+BLOCK = 32
+"""Weights that share a scale. Activations get a scale per block too, which is what keeps outliers harmless.
+Lowest and mean cosine of token vectors to float32's, all-MiniLM-L6-v2: with one scale for a whole activation
+.951 / .9896, blocks of 128 .9964 / .9989, of 32 .9986 / .9996, of 16 .9991 / .9997. 128 is a tenth faster."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from numcolbert.train.maxsim import maxsim
 class LossSettings:
     """Weights, temperatures and readings. A weight of 0 leaves the loss out."""
 
+    retrieval: float = 1.0
     contrastive: float = 0.05
     detection: float = 0.05
     properties: float = 0.05
@@ -239,7 +240,7 @@ class NumColBERTLoss(nn.Module):
         scores = batch.scores
         if scores is None:
             scores = maxsim(batch.queries, batch.documents, batch.query_mask, batch.document_mask)
-        total = retrieval_loss(
+        retrieval = retrieval_loss(
             scores,
             labels.target,
             batch.query_mask.sum(dim=1),
@@ -247,7 +248,8 @@ class NumColBERTLoss(nn.Module):
             temperature=s.retrieval_temperature,
             literal=s.literal,
         )
-        parts = {"retrieval": total.detach()}
+        total = s.retrieval * retrieval
+        parts = {"retrieval": retrieval.detach()}
         mentions = mention_vectors(batch.ungated, labels.conditions)
         if s.contrastive and s.positives != "none":
             contrastive = contrastive_loss(
