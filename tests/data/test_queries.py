@@ -169,3 +169,15 @@ def test_wrong_use_is_named() -> None:
         render_query([], Random(0))
     with pytest.raises(UsageError, match="no upper end"):
         render_query([Asked("revenue", "range", 1.0, USD)], Random(0))
+
+
+def test_a_counted_noun_agrees_with_its_number() -> None:
+    woman = Unit("woman", "count:woman", 1.0, surfaces=("women", "woman"))
+    centre = Unit("centre", "count:centre", 1.0, surfaces=("centre",))
+    for seed in range(30):
+        rng = Random(seed)
+        assert "pregnant women" in render_query([Asked("pregnant woman", ">", 31.0, woman)], rng).text
+        assert (
+            "90 centres"
+            in render_query([Asked("centre", ">", 90.0, centre)], rng, QueryStyle(number_style="plain")).text
+        )

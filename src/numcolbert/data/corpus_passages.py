@@ -23,6 +23,7 @@ from numcolbert.data.writing import round_to, write_quantity
 TRIES = 4
 _SMALLEST, _LARGEST = 0.01, 1e6
 _SCALE_APART = 2000.0
+_EVERYDAY = frozenset({"percent", "mass", "length", "time", "volume", "area", "temperature"})
 _SHARES_KEPT = 0.85
 _RAREST_UNIT = 0.005
 """Share of a dimension's mentions that a unit needs to be written by us."""
@@ -59,7 +60,8 @@ class CorpusPassages:
         self._near = near_threshold
         self._common = _common_units(table, vocabulary)
         self._currencies = [u for u in self._common if u.dimension.startswith("currency:")]
-        self._breaking = [u for u in self._common if not u.dimension.startswith("count")] or self._common
+        plain = [u for u in self._currencies if "/" not in u.name]
+        self._breaking = [*plain, *(u for u in self._common if u.dimension in _EVERYDAY)] or self._common
         self._others: dict[int, list[Unit]] = {}
 
     def unit_of(self, row: int) -> Unit:
@@ -99,6 +101,8 @@ class CorpusPassages:
             if changed is None:
                 return None
             new_text, stated = changed
+            if stated == 0:  # "0 patients" is right and nobody writes it
+                continue
             base = stated * unit.factor + unit.offset
             if self._doubtful(table.unit[row], base, condition):
                 continue

@@ -106,7 +106,9 @@ class CorpusSource:
         if not fresh and rng.random() < settings.query_other_unit:
             unit, low, high = self._in_another_unit(row, operator, low, high, rng)
         base_low, base_high = low * unit.factor + unit.offset, high * unit.factor + unit.offset
-        if low == 0 or (not fresh and not satisfies(operator, base, base_low, base_high)):
+        if low == 0 or (unit.dimension.startswith("count") and low != int(low)):
+            return None
+        if not fresh and not satisfies(operator, base, base_low, base_high):
             return None
         concept = table.pool.concepts[table.concept[row]]
         if self._held_out.blocks(concept.name, unit.dimension, operator, base_low):
@@ -127,7 +129,8 @@ class CorpusSource:
         unit = self._passages.unit_of(row)
         whole = unit.dimension.startswith("count")
         if operator == "range":
-            return value_beside(value, -1, rng, near), value_beside(value, 1, rng, near)
+            below, above = (value_beside(value, side, rng, near, whole=whole) for side in (-1, 1))
+            return below, above
         if fresh:
             value = value_beside(value, rng.choice((-1, 1)), rng, near, whole=whole)
             return value, value

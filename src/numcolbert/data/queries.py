@@ -21,7 +21,7 @@ from numcolbert.data.phrases import (
     YEARS,
 )
 from numcolbert.data.pool import Unit
-from numcolbert.data.writing import NumberStyle, kind_of, write_interval, write_quantity
+from numcolbert.data.writing import NumberStyle, agreeing, kind_of, write_interval, write_quantity
 from numcolbert.errors import UsageError
 from numcolbert.types import Operator, Span
 
@@ -118,7 +118,8 @@ def is_counted(asked: Asked) -> bool:
 
 def _counted(asked: Asked, rng: Random, style: QueryStyle) -> str:
     """ "more than 200 female patients": the concept takes the place of the unit."""
-    noun = Unit(asked.unit.name, asked.unit.dimension, asked.unit.factor, surfaces=(asked.concept,))
+    counted = agreeing(asked.concept, asked.unit, asked.value)
+    noun = Unit(asked.unit.name, asked.unit.dimension, asked.unit.factor, surfaces=(counted,))
     phrase = rng.choice(PHRASES[asked.operator].before)
     text = COUNTED[0] if style.form == "short" else rng.choice(COUNTED)
     if asked.operator == "<" and rng.random() < 0.5:

@@ -278,6 +278,16 @@ def _surfaces_of(unit: Unit) -> _Surfaces:
     return _Surfaces(one or after, many or after, before or unit.prefixes)
 
 
+def agreeing(phrase: str, unit: Unit, value: float) -> str:
+    """A phrase that ends in the unit's noun, in the number the value asks for: "adult patients"."""
+    lead, _, noun = phrase.rpartition(" ")
+    if abs(value) == 1 or noun != unit.name:  # the name of a count is its singular
+        return phrase
+    known = [s for s in unit.surfaces if " " not in s and s != noun and s[:2] == noun[:2]]
+    many = known[0] if known else noun if noun.endswith("s") else plural_of(noun)
+    return f"{lead} {many}" if lead else many
+
+
 def attach(number: str, surface: str, rng: Random) -> str:
     """A number and the unit after it, with a space where one belongs."""
     spelled = number[-1].isalpha()
@@ -318,7 +328,7 @@ def write_quantity(value: float, unit: Unit, rng: Random, style: NumberStyle | N
         number = digits_of(value)  # "eight %" and "two kg" are nobody's style
     if number.endswith("B"):  # "$12B" is money, "12B euros" reads as bytes
         number = f"{number[:-1]}bn"
-    return attach(number, surface, rng)
+    return f"{number} {surface}" if kind == "count" else attach(number, surface, rng)
 
 
 def _rate_tail(unit: Unit) -> str:
