@@ -206,6 +206,13 @@ def test_an_index_without_documents_can_be_searched_and_filled(tmp_path: Path) -
     assert index.search("truck")[0].id == "0"
 
 
+def test_a_closed_index_says_so(index: Index) -> None:
+    index.close()
+    for use in (lambda: index.get("0"), lambda: index.search("truck"), lambda: list(index.documents())):
+        with pytest.raises(UsageError, match="closed"):
+            use()
+
+
 @pytest.mark.parametrize("k", [0, -1])
 def test_k_must_be_positive(index: Index, k: int) -> None:
     with pytest.raises(UsageError):

@@ -18,6 +18,7 @@ from tests.standin import StandIn
 from numcolbert.api import Index, NumColBERT
 from numcolbert.api import open as open_index
 from numcolbert.index import writer as writer_module
+from numcolbert.index.build import BuildReport, build
 from numcolbert.index.flat import FlatEngine
 from numcolbert.index.store import Store
 
@@ -74,6 +75,11 @@ def in_dying_child(
         install(pytest.MonkeyPatch())
         change(index)
 
+    die(body)
+
+
+def die(body: Callable[[], object]) -> None:
+    """Run `body` in a child that is expected to end at a `dying` point."""
     child = multiprocessing.get_context("fork").Process(target=body)
     child.start()
     child.join(60)
@@ -126,6 +132,37 @@ def test_dying_while_compacting(folder: Path, point: str) -> None:
 def test_dying_after_the_store_has_deleted(folder: Path) -> None:
     in_dying_child(folder, dying(FlatEngine, "delete", after=False), lambda index: index.delete(["a"]))
     check_whole(folder, [{"b": OLD[1]["text"]}])
+
+
+BUILD_POINTS = {
+    "after vectors": dying(FlatEngine, "add", after=True, call=2),
+    "after the engine committed": dying(FlatEngine, "commit", after=True, call=3),
+    "between documents": dying(Store, "insert", after=True, call=40),
+    "before the windows are counted": dying(Store, "consume", after=False, call=2),
+    "before the store is purged": dying(Store, "purge", after=False),
+}
+
+
+@pytest.mark.parametrize("point", BUILD_POINTS)
+def test_a_build_that_dies_is_finished_by_the_next_call(tmp_path: Path, point: str) -> None:
+    documents = [{"id": f"d{i}", "text": f"item {i} weighs {i} kg"} for i in range(100)]
+
+    def make() -> BuildReport:
+        return build(documents, tmp_path / "idx", StandIn(), batch_size=2, resume_as="documents")
+
+    def body() -> None:
+        BUILD_POINTS[point](pytest.MonkeyPatch())
+        make()
+
+    die(body)
+    assert not (tmp_path / "idx").exists()
+    report = make()
+    assert report.documents == 100 and report.resumed_at >= 32
+    with open_index(tmp_path / "idx", model=StandIn()) as index:
+        assert [d.id for d in index.documents()] == [d["id"] for d in documents]
+        assert index.search("item 63 weighs 63 kg", k=1)[0].id == "d63"
+        assert index.collection.view.engine.count == 100
+        assert index.verify() == []
 
 
 WRITER = """

@@ -23,6 +23,7 @@ from numcolbert.errors import (
     NotFoundError,
     NumColBERTError,
     StorageError,
+    UsageError,
 )
 from numcolbert.index import functions
 from numcolbert.index.inputs import encode_metadata
@@ -99,6 +100,8 @@ def sqlite_errors(path: Path) -> Iterator[None]:
 
 
 def _translated(error: sqlite3.Error, path: Path) -> NumColBERTError:
+    if isinstance(error, sqlite3.ProgrammingError):
+        return UsageError(f"The index '{path.parent}' is closed.", hint="open it again with numcolbert.open")
     kind = (getattr(error, "sqlite_errorname", "") or "").split("_")[1:2]
     match kind[0] if kind else "":
         case "FULL":
