@@ -233,7 +233,9 @@ _RARE_BEFORE = frozenset(
 
 def is_usual(surface: str) -> bool:
     """Whether people would type this surface into a query."""
-    if surface in _RARE or surface.endswith((".", "gms")) or surface != surface.strip():
+    if "-" in surface and len(surface) > 6:  # "basis-point", "dlr-a-share": adjectives, not units
+        return False
+    if surface in _RARE or surface.endswith((".", "gms", "sterlings", "stgs")) or surface != surface.strip():
         return False
     if "$" in surface or any(character in surface for character in "％￥₤ℓ℃℉º”"):
         return False
