@@ -41,7 +41,17 @@ def test_an_existing_file_is_kept(tmp_path: Path) -> None:
 def test_another_file_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "t.npz"
     file.write_text("not numpy")
-    with pytest.raises(InputError, match="not a file of triples"):
+    with pytest.raises(InputError, match="not a compact file of triples"):
+        read_triples(file)
+
+
+def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
+    stream = TripleStream([], seed=4)
+    file = tmp_path / "t.npz"
+    write_triples(file, stream.next_block(50), stream)
+    content = file.read_bytes()
+    file.write_bytes(content[:2000] + bytes(500) + content[2500:])
+    with pytest.raises(InputError, match=r"t\.npz"):
         read_triples(file)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -79,13 +81,14 @@ def write_triples(
 
 def read_triples(path: Path) -> StoredTriples:
     require_file(path, "file of triples")
+    hint = "make one with 'numcolbert data triples -o FILE.npz'"
+    if not zipfile.is_zipfile(path):
+        raise InputError(f"'{path}' is not a compact file of triples.", hint=hint)
     try:
         with np.load(path) as columns:
             return _rebuilt({name: columns[name] for name in columns.files})
-    except (ValueError, KeyError, OSError, EOFError, IndexError) as error:
-        raise InputError(
-            f"'{path}' is not a file of triples: {error}.", hint="make one with 'numcolbert data triples'"
-        ) from error
+    except (ValueError, LookupError, OSError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise InputError(f"The file of triples '{path}' cannot be read: {error}.", hint=hint) from error
 
 
 def _rebuilt(columns: dict[str, NDArray[Any]]) -> StoredTriples:
