@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from numcolbert.model.checkpoint import (
     build_colbert,
     find_gate,
 )
-from numcolbert.train.attention import MULTIPLE, bucket_arrays, choose_attention, make_layout
+from numcolbert.train.attention import MULTIPLE, VarlenAttention, bucket_arrays, choose_attention, make_layout
 from numcolbert.train.batches import Batch, to_device
 from numcolbert.train.losses import LossSettings, NumColBERTLoss
 from numcolbert.train.model_setup import text_settings
@@ -62,6 +63,30 @@ def test_packed_vectors_equal_those_of_the_plain_model(
     _assert_rows_equal(encoded.documents, encoded.document_mask, documents)
     assert encoded.scores is not None
     torch.testing.assert_close(encoded.scores, model.similarity(queries, documents), atol=1e-4, rtol=1e-4)
+
+
+def test_variable_length_attention_sees_every_token_of_the_stream(
+    backbone: Path, triples: list[Triple]
+) -> None:
+    def kernel(q: Tensor, k: Tensor, v: Tensor, starts: Tensor, _: Tensor, longest: int, __: int) -> Tensor:
+        out = torch.full_like(q, float("nan"))  # as undefined as on a GPU
+        for a, b in itertools.pairwise(starts.tolist()):
+            assert b - a <= longest
+            weights = torch.softmax(torch.einsum("ihd,jhd->hij", q[a:b], k[a:b]) / q.shape[-1] ** 0.5, -1)
+            out[a:b] = torch.einsum("hij,jhd->ihd", weights, v[a:b])
+        return out
+
+    model = numcolbert(backbone)
+    maker = BatchMaker(text_settings(model), PackSettings(token_multiple=128))
+    block = to_block(maker.make(triples))
+    plain, packed = PackedEncoder(model), PackedEncoder(model)
+    packed.attention = VarlenAttention()
+    packed.attention._kernel = kernel
+    batches = [
+        to_device(block, torch.device("cpu"), buckets=e.needs_buckets, longest=32) for e in (plain, packed)
+    ]
+    assert not batches[1].tokens.layout.buckets
+    torch.testing.assert_close(packed(batches[1].tokens), plain(batches[0].tokens), atol=1e-5, rtol=1e-5)
 
 
 def _assert_rows_equal(padded: Tensor, mask: Tensor, expected: list[Tensor]) -> None:

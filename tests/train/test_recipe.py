@@ -25,6 +25,12 @@ def test_recipes_differ_in_what_they_name_and_nothing_else() -> None:
     )
 
 
+def test_a_recipe_that_changes_one_key_of_a_table_keeps_the_others() -> None:
+    default, digits = load_recipe("default").model.encoder, load_recipe("digits").model.encoder
+    assert (digits.query_length, digits.document_length) == (default.query_length, default.document_length)
+    assert (default.digits, digits.digits) == ("wordpiece", "single")
+
+
 def test_changes_are_read_as_toml_or_as_words() -> None:
     recipe = load_recipe(
         "default",

@@ -29,9 +29,7 @@ class ModelSettings:
     start_from: str = ""
     gated: bool = True
     dropout: float = 0.0
-    encoder: ColBERTSettings = field(
-        default_factory=lambda: ColBERTSettings(query_length=48, document_length=128)
-    )
+    encoder: ColBERTSettings = field(default_factory=ColBERTSettings)
     gate: GateSettings = field(default_factory=GateSettings)
 
 
