@@ -88,12 +88,13 @@ class ResidualCodec:
 
     @cached_property
     def table(self) -> NDArray[np.float32]:
-        """What a byte says about each of its slots, [slots, 256], for residuals of length 1."""
+        """What a byte says about its slots if the residual has length 1, [parts, bytes, 256]."""
         codes = (
             np.arange(256)[None, :] >> self.shifts[:, None] & ((1 << self.bits.astype(np.int64)) - 1)[:, None]
         )
         first = (1 << self.bits.astype(np.int64))[:, None] - 1
-        return np.ascontiguousarray(self.levels[first + codes] * self.spread[:, None])
+        table = self.levels[first + codes] * self.spread[:, None]
+        return np.ascontiguousarray(table.reshape(-1, self.bytes, 256))
 
     def turn(self, vectors: NDArray[np.float32]) -> NDArray[np.float32]:
         """Into the coordinates that are stored; dot products stay as they are. [n, dim] -> [n, slots]"""
@@ -121,8 +122,8 @@ class ResidualCodec:
 
     def decode(self, lengths: NDArray[np.uint8], packed: NDArray[np.uint8]) -> NDArray[np.float32]:
         """The residuals, [n, slots]."""
-        every = np.tile(packed, (1, len(self.bits) // self.bytes))  # [n, slots], the byte of each slot
-        return self.table[np.arange(len(self.bits)), every] * LENGTHS[lengths][:, None]
+        directions = self.table[:, np.arange(self.bytes), packed]  # [parts, n, bytes]
+        return np.moveaxis(directions, 0, 1).reshape(len(packed), -1) * LENGTHS[lengths][:, None]
 
 
 def _second_moment(rows: NDArray[np.float32]) -> NDArray[np.float64]:

@@ -1,8 +1,4 @@
-"""The loops that make building and searching fast. Each has a slow, obvious twin in the tests.
-
-Loops over query tokens run over a constant number of lanes where they can: a compiler turns those, and only
-those, into straight vector instructions.
-"""
+"""The loops that make building and searching fast. Each has a slow, obvious twin in the tests."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ from numpy.typing import NDArray
 from numcolbert.index.compiled import kernel
 
 LANES = 32
-"""Query tokens scored at a time by `centroid_scores`: 32 bytes are one vector register."""
+"""Query tokens scored at a time by `centroid_scores`: four 64-bit registers of eight bytes."""
 
 
 @kernel
@@ -215,55 +211,77 @@ def to_bytes(
     scores: NDArray[np.float32],  # [centroids, query tokens]
     lowest: NDArray[np.float32],  # [query tokens]
     scale: NDArray[np.float32],  # [query tokens], bytes for one unit of score
-    out: NDArray[np.uint8],  # [centroids, lanes], lanes a multiple of LANES; zeros
+    out: NDArray[np.uint8],  # [blocks, centroids, LANES], zeros
 ) -> None:
-    """Scores on a scale of 0 to 255 a query token: a table small enough for the processor's cache."""
+    """Scores on a scale of 0 to 127 a query token: a table small enough for the processor's cache."""
     for row in range(len(scores)):
         for token in range(scores.shape[1]):
-            out[row, token] = np.uint8((scores[row, token] - lowest[token]) * scale[token] + np.float32(0.5))
+            value = (scores[row, token] - lowest[token]) * scale[token] + np.float32(0.5)
+            out[token // LANES, row, token % LANES] = np.uint8(min(value, np.float32(127.0)))
+
+
+_HIGH = np.uint64(0x8080808080808080)
+_SEVEN = np.uint64(7)
+_BYTE = np.uint64(0xFF)
+
+
+@kernel
+def _larger_bytes(first: np.uint64, second: np.uint64) -> np.uint64:
+    """The larger of each of eight pairs of bytes below 128, in plain 64-bit arithmetic.
+
+    Left to itself the compiler handles bytes one by one here: it cannot know that the arrays do not overlap.
+    """
+    not_less = ((first | _HIGH) - second) & _HIGH  # the high bit of each byte: first >= second
+    mask = not_less - (not_less >> _SEVEN)
+    return (first & mask) | (second & ~mask)
 
 
 @kernel
 def centroid_scores(
-    table: NDArray[np.uint8],  # [centroids, lanes]
-    unit: NDArray[np.float32],  # [lanes], score of one step of the byte scale; 0 for unused lanes
+    table: NDArray[np.uint64],  # [blocks, centroids, LANES / 8], eight query tokens a number
+    unit: NDArray[np.float32],  # [blocks, LANES], score of one step of the byte scale; 0 for unused lanes
     codes: NDArray[np.uint16],  # [vectors]
     starts: NDArray[np.int64],  # [candidates]
     ends: NDArray[np.int64],
     out: NDArray[np.float32],  # [candidates]
 ) -> None:
     """MaxSim with every vector replaced by its centroid, up to a constant of the query."""
-    best = np.empty(LANES, np.uint8)
     for passage in range(len(starts)):
         total = np.float32(0.0)
-        for lane in range(0, table.shape[1], LANES):
-            for j in range(LANES):
-                best[j] = 0
+        for block in range(table.shape[0]):
+            a = b = c = d = np.uint64(0)
             for row in range(starts[passage], ends[passage]):
                 code = codes[row]
-                for j in range(LANES):
-                    best[j] = max(best[j], table[code, lane + j])
-            for j in range(LANES):
-                total += unit[lane + j] * np.float32(best[j])
+                a = _larger_bytes(a, table[block, code, 0])
+                b = _larger_bytes(b, table[block, code, 1])
+                c = _larger_bytes(c, table[block, code, 2])
+                d = _larger_bytes(d, table[block, code, 3])
+            for lane in range(8):
+                shift = np.uint64(8 * lane)
+                total += unit[block, lane] * np.float32(a >> shift & _BYTE)
+                total += unit[block, 8 + lane] * np.float32(b >> shift & _BYTE)
+                total += unit[block, 16 + lane] * np.float32(c >> shift & _BYTE)
+                total += unit[block, 24 + lane] * np.float32(d >> shift & _BYTE)
         out[passage] = total
 
 
 @kernel
 def unpack_residuals(
     packed: NDArray[np.uint8],  # [vectors, bytes]
-    table: NDArray[np.float32],  # [slots, 256]
+    table: NDArray[np.float32],  # [parts, bytes, 256]
     starts: NDArray[np.int64],  # [passages]
     ends: NDArray[np.int64],
     row: int,
-    out: NDArray[np.float32],  # [rows, slots]
+    out: NDArray[np.float32],  # [rows, parts, bytes]
 ) -> None:
     """The directions of some passages' residuals below one another, from `row` on."""
-    width = packed.shape[1]
     for passage in range(len(starts)):
         for vector in range(starts[passage], ends[passage]):
-            for base in range(0, len(table), width):
-                for column in range(width):
-                    out[row, base + column] = table[base + column, packed[vector, column]]
+            code = packed[vector]
+            for part in range(table.shape[0]):
+                meaning, target = table[part], out[row, part]
+                for column in range(table.shape[1]):
+                    target[column] = meaning[column, code[column]]
             row += 1
 
 
