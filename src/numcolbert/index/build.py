@@ -15,8 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from numcolbert import __version__
 from numcolbert.errors import InputError
 from numcolbert.files import storage_errors
@@ -28,7 +26,7 @@ from numcolbert.index.estimate import Estimate, Survey, estimate
 from numcolbert.index.inputs import DocumentLike, as_document
 from numcolbert.index.manifest import FORMAT, Manifest, checksums, now, read_manifest, write_manifest
 from numcolbert.index.store import Store, chunks
-from numcolbert.index.writer import ENGINE_FOLDER, STORE_FILE, engine_files, quantities_of
+from numcolbert.index.writer import ENGINE_FOLDER, STORE_FILE, drop_unclaimed, engine_files, quantities_of
 from numcolbert.progress import Progress
 from numcolbert.types import Document
 
@@ -74,7 +72,8 @@ def build(
     arguments = [resume_as, encoder.fingerprint, engine, settings, skip_bad]
     with Aside(target, arguments, resumable=resume_as is not None, overwrite=overwrite) as aside:
         if aside.is_complete:  # an earlier call was cut short at the last step
-            report = _report(aside.folder, read_manifest(aside.folder), 0, None)
+            finished = read_manifest(aside.folder)
+            report = _report(aside.folder, finished, skipped=0, resumed_at=finished.documents)
         else:
             survey = None
             if not isinstance(documents, Iterator):
@@ -85,21 +84,35 @@ def build(
                 expected.require_space(aside.folder)
             skipped = Skipped()
             checked = _checked(documents, skip_bad, skipped)
-            store, spool = _open_parts(aside.folder, encoder.dim)
-            try:
-                resumed_at = _encode_all(checked, store, spool, encoder, batch_size, survey)
-                kind = choose_engine(engine, store.count())
-                if kind == "flat":
-                    settings = {}  # meant for the engine that a larger collection would have got
-                _finish_engine(aside.folder, spool, kind, settings)
-                manifest = _describe(aside.folder, store, encoder, kind, settings)
-            finally:
-                spool.close()
-                store.close()
-            shutil.rmtree(aside.folder / SPOOL, ignore_errors=True)
-            report = _report(aside.folder, manifest, skipped.count, resumed_at)
+            manifest, done = _make(aside.folder, checked, survey, encoder, engine, settings, batch_size)
+            report = _report(aside.folder, manifest, skipped=skipped.count, resumed_at=done)
         aside.publish()
     return report
+
+
+def _make(
+    folder: Path,
+    documents: Iterator[Document],
+    survey: Survey | None,
+    encoder: TextEncoder,
+    engine: str,
+    settings: Mapping[str, Any],
+    batch_size: int,
+) -> tuple[Manifest, int]:
+    """A whole index in `folder`, and how many documents an earlier call had left there."""
+    store, spool = _open_parts(folder, encoder.dim)
+    try:
+        done = _encode_all(documents, store, spool, encoder, batch_size, survey)
+        kind = choose_engine(engine, store.count())
+        if kind == "flat":
+            settings = {}  # meant for the engine that a larger collection would have got
+        _finish_engine(folder, spool, kind, settings)
+        manifest = _describe(folder, store, encoder, kind, settings)
+    finally:
+        spool.close()
+        store.close()
+    shutil.rmtree(folder / SPOOL, ignore_errors=True)
+    return manifest, done
 
 
 @dataclass(slots=True)
@@ -132,11 +145,7 @@ def _open_parts(folder: Path, dim: int) -> tuple[Store, Engine]:
         with storage_errors(folder):
             return Store.create(folder / STORE_FILE), create_engine("flat", folder / SPOOL, dim, {})
     store, spool = Store.open(folder / STORE_FILE, writable=True), open_engine("flat", folder / SPOOL)
-    unclaimed = np.setdiff1d(spool.keys(), store.keys(store.generation()), assume_unique=True)
-    if len(unclaimed):
-        store.set_next_key(int(unclaimed[-1]) + 1)
-        spool.delete([int(key) for key in unclaimed])
-        spool.commit()
+    drop_unclaimed(store, spool)
     return store, spool
 
 
@@ -227,13 +236,6 @@ def _describe(
     return manifest
 
 
-def _report(folder: Path, manifest: Manifest, skipped: int, resumed_at: int | None) -> BuildReport:
+def _report(folder: Path, manifest: Manifest, *, skipped: int, resumed_at: int) -> BuildReport:
     size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return BuildReport(
-        documents=manifest.documents,
-        vectors=manifest.vectors,
-        skipped=skipped,
-        engine=manifest.engine,
-        bytes=size,
-        resumed_at=manifest.documents if resumed_at is None else resumed_at,
-    )
+    return BuildReport(manifest.documents, manifest.vectors, skipped, manifest.engine, size, resumed_at)

@@ -8,25 +8,19 @@ documents while a writer goes on; `purge` at last removes what no generation sho
 from __future__ import annotations
 
 import json
-import math
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from numcolbert.errors import (
-    ConflictError,
-    DamagedIndexError,
-    NotFoundError,
-    NumColBERTError,
-    StorageError,
-    UsageError,
-)
+from numcolbert.errors import DamagedIndexError, NotFoundError
 from numcolbert.index import functions
 from numcolbert.index.inputs import encode_metadata
+from numcolbert.index.quantity_rows import SELECT_QUANTITIES, quantity_row, read_quantity
+from numcolbert.index.sqlite import BUSY_SECONDS, connect, sqlite_errors
 from numcolbert.types import Document, Quantity
 
 if TYPE_CHECKING:
@@ -70,7 +64,6 @@ INSERT INTO counters VALUES ('generation', 0), ('next_key', 0), ('documents', 0)
 """
 
 VISIBLE = "d.added <= ? AND (d.removed IS NULL OR d.removed > ?)"
-BUSY_SECONDS = 5
 KEYS_A_STATEMENT = 500
 """Below SQLite's limit on bound parameters in every build of it."""
 
@@ -88,40 +81,6 @@ class Stored:
     key: int
     document: Document
     quantities: tuple[Quantity, ...]
-
-
-@contextmanager
-def sqlite_errors(path: Path) -> Iterator[None]:
-    """Turn what SQLite refuses into one sentence and a hint."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translated(error, path) from error
-
-
-def _translated(error: sqlite3.Error, path: Path) -> NumColBERTError:
-    if isinstance(error, sqlite3.ProgrammingError):
-        return UsageError(f"The index '{path.parent}' is closed.", hint="open it again with numcolbert.open")
-    kind = (getattr(error, "sqlite_errorname", "") or "").split("_")[1:2]
-    match kind[0] if kind else "":
-        case "FULL":
-            return StorageError(
-                f"The disk that holds '{path}' is full.", hint="free some space and try again"
-            )
-        case "READONLY" | "PERM" | "CANTOPEN" | "IOERR":
-            return StorageError(
-                f"'{path}' cannot be accessed: {error}.",
-                hint="check that the disk has space and that you may write to the folder",
-            )
-        case "BUSY" | "LOCKED":
-            return ConflictError(
-                f"'{path}' is in use by another writer.", hint="try again when it has finished"
-            )
-        case _:
-            return DamagedIndexError(
-                f"The document store '{path}' cannot be read: {error}.",
-                hint="restore the index from a copy, or build it again",
-            )
 
 
 class Store:
@@ -150,7 +109,7 @@ class Store:
                 hint="copy the whole index folder, or build it again",
             )
         with sqlite_errors(path):
-            connection = _connect(path, "rw" if writable else "ro")
+            connection = connect(path, "rw" if writable else "ro")
             version = connection.execute("PRAGMA user_version").fetchone()[0]
             if writable:
                 connection.execute("PRAGMA synchronous = FULL")
@@ -198,7 +157,7 @@ class Store:
         self._change("documents", 1)
         self._connection.executemany(
             f"INSERT INTO quantities VALUES ({', '.join('?' * 17)})",
-            [_quantity_row(key, position, quantity) for position, quantity in enumerate(quantities)],
+            [quantity_row(key, position, quantity) for position, quantity in enumerate(quantities)],
         )
         return replaced
 
@@ -299,8 +258,10 @@ class Store:
         for chunk in chunks(keys, KEYS_A_STATEMENT):
             marks = ", ".join("?" * len(chunk))
             quantities: dict[int, list[Quantity]] = {}
-            for row in self._rows(f"{QUANTITY_COLUMNS} WHERE key IN ({marks}) ORDER BY key, position", chunk):
-                quantities.setdefault(row[0], []).append(_quantity(row))
+            for row in self._rows(
+                f"{SELECT_QUANTITIES} WHERE key IN ({marks}) ORDER BY key, position", chunk
+            ):
+                quantities.setdefault(row[0], []).append(read_quantity(row))
             rows = self._rows(f"SELECT key, id, text, metadata FROM documents WHERE key IN ({marks})", chunk)
             for key, id, text, metadata in rows:
                 document = Document(id, text, json.loads(metadata))
@@ -347,60 +308,6 @@ class Store:
 
     def _set(self, name: str, value: int) -> None:
         self._connection.execute("UPDATE counters SET value = ? WHERE name = ?", (value, name))
-
-
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    def connect(options: str) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            f"{path.absolute().as_uri()}?{options}",
-            uri=True,
-            isolation_level=None,
-            check_same_thread=False,
-            timeout=BUSY_SECONDS,
-        )
-        try:
-            functions.register(connection)
-            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.Error:
-            connection.close()
-            raise
-        return connection
-
-    try:
-        return connect(f"mode={mode}")
-    except sqlite3.OperationalError:
-        # On a read-only disk SQLite cannot lay its shared-memory file beside a WAL database; without
-        # a log there is nothing to share, and the file can be read as it is.
-        log = path.with_name(path.name + "-wal")
-        if mode != "ro" or (log.exists() and log.stat().st_size > 0):
-            raise
-        return connect("mode=ro&immutable=1")
-
-
-QUANTITY_COLUMNS = """
-SELECT key, position, dimension, value, low, high, base_value, base_low, base_high, unit, approximate,
-  start, stop, value_start, value_stop, unit_start, unit_stop FROM quantities"""
-
-
-def _quantity_row(key: int, position: int, q: Quantity) -> tuple[Any, ...]:
-    return (
-        key, position, q.dimension, q.value, q.low, q.high, q.base_value, q.base_low, q.base_high, q.unit,
-        int(q.approximate), *q.span, *q.value_span, *(q.unit_span or (None, None)),
-    )  # fmt: skip
-
-
-def _quantity(row: Sequence[Any]) -> Quantity:
-    return Quantity(
-        value=row[3], unit=row[9], dimension=row[2], base_value=row[6],
-        span=(row[11], row[12]), value_span=(row[13], row[14]),
-        unit_span=None if row[15] is None else (row[15], row[16]),
-        low=row[4], high=row[5], base_low=row[7], base_high=row[8], approximate=bool(row[10]),
-    )  # fmt: skip
-
-
-def storable(quantities: Iterable[Quantity]) -> list[Quantity]:
-    """Those with a finite value: SQLite keeps NaN as NULL, and infinity compares with everything."""
-    return [q for q in quantities if math.isfinite(q.value) and math.isfinite(q.base_value)]
 
 
 def chunks(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:

@@ -20,7 +20,8 @@ from numcolbert.index.columns import STATE
 from numcolbert.index.encoding import TextEncoder, encoded_windows
 from numcolbert.index.inputs import DocumentLike, as_document, names_itself
 from numcolbert.index.manifest import Manifest, checksums, updated, write_manifest
-from numcolbert.index.store import Store, storable
+from numcolbert.index.quantity_rows import storable
+from numcolbert.index.store import Store
 from numcolbert.progress import Progress
 from numcolbert.types import Document, Quantity
 
@@ -41,9 +42,8 @@ class Writer:
 
     def __init__(self, folder: Path, manifest: Manifest, store: Store, engine: Engine) -> None:
         self.folder, self.manifest, self.store, self.engine = folder, manifest, store, engine
+        drop_unclaimed(store, engine)
         self._next_key = store.next_key()
-        if engine.count != store.count():
-            self._drop_unclaimed()
 
     def add(
         self, documents: Iterable[DocumentLike], encoder: TextEncoder, *, batch_size: int, skip_bad: bool
@@ -126,16 +126,6 @@ class Writer:
             self.write_manifest()
             self.store.checkpoint()
 
-    def _drop_unclaimed(self) -> None:
-        """Remove what a crash left in the engine, and never give its keys to another document."""
-        claimed, held = self.store.keys(self.store.generation()), self.engine.keys()
-        unclaimed = np.setdiff1d(held, claimed, assume_unique=True)
-        if not len(unclaimed):
-            return
-        self._next_key = max(self._next_key, int(unclaimed[-1]) + 1)
-        self.store.set_next_key(self._next_key)
-        self._forget([int(key) for key in unclaimed])
-
     def _forget(self, keys: list[int]) -> None:
         if keys:
             self.engine.delete(keys)
@@ -147,6 +137,17 @@ class _Counted:
     skip_bad: bool
     good: int = 0
     bad: int = 0
+
+
+def drop_unclaimed(store: Store, engine: Engine) -> None:
+    """Remove what a crash left in the engine, and never give its keys to another document."""
+    if engine.count == store.count():
+        return
+    unclaimed = np.setdiff1d(engine.keys(), store.keys(store.generation()), assume_unique=True)
+    if len(unclaimed):
+        store.set_next_key(int(unclaimed[-1]) + 1)
+        engine.delete(unclaimed.tolist())
+        engine.commit()
 
 
 def quantities_of(document: Document) -> list[Quantity]:
