@@ -235,6 +235,14 @@ def test_held_out_pairs_and_thresholds_never_appear() -> None:
             assert (made.pairs[c.pair], c.operator, c.base_value) not in taken
 
 
+def test_a_variant_that_names_a_held_out_pair_is_not_asked_for() -> None:
+    held_out = HeldOut.of([("Turnover", "currency:USD")])  # a variant of "revenue"
+    made = stream(held_out=held_out, mix={"tiny": 1.0})
+    queries = [t.query for t in made.next_block(2000)]
+    assert not any("turnover" in query for query in queries)
+    assert any("sales" in query for query in queries)
+
+
 def test_twins_differ_in_the_number_alone() -> None:
     only_twins = NegativeShares(observed=0, twin=1, rewritten=0, other_concept=0, unit=0, random=0)
     settings = TripleSettings(negatives=only_twins, positive_other_unit=0, two_conditions=0)

@@ -38,6 +38,7 @@ class CorpusSource:
         self.name = pool.name
         self.settings = settings
         self._held_out = held_out
+        self._unseen_phrases = {(concept.lower(), dimension) for concept, dimension in held_out.pairs}
         self._vocabulary = vocabulary
         self._table = table = MentionTable(pool, vocabulary, held_out, settings.minimum_values)
         if not table.pair_count:
@@ -118,6 +119,8 @@ class CorpusSource:
             base_high, _NO_SPAN,
         )  # fmt: skip
         phrase = concept_phrase(concept, rng, settings.concept_expansion)
+        if (phrase.lower(), unit.dimension) in self._unseen_phrases:
+            phrase = concept.name  # a variant of this concept is the name of a held-out one
         return condition, Asked(phrase, operator, low, unit, high)
 
     def _threshold(
