@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from numcolbert.baselines.quantulum import Quantulum
+from numcolbert.data.pool import Unit
 from numcolbert.data.triple import Passage, PassageQuantity, QueryCondition, Triple
+from numcolbert.data.triple_files import StoredTriples, write_triples
 
 WORDS = [
     "revenue", "profit", "weight", "height", "above", "below", "of", "dollars", "kilograms", "the", "company",
@@ -81,8 +83,8 @@ def triples() -> list[Triple]:
 
 @pytest.fixture(scope="session")
 def triples_file(triples: list[Triple], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from numcolbert.train.sources import write_triples
-
-    path: Path = tmp_path_factory.mktemp("triples") / "triples.jsonl"
-    write_triples(path, triples)
+    path: Path = tmp_path_factory.mktemp("triples") / "triples.npz"
+    units = [Unit("dollar", "currency", 1.0), Unit("kilogram", "mass", 1.0)]
+    pairs = [("revenue", "currency"), ("weight", "mass")]
+    write_triples(path, triples, StoredTriples([], units, ["currency", "mass"], pairs))
     return path

@@ -63,6 +63,7 @@ def test_newswire_spellings() -> None:
     assert mended("3.5 mln dlrs, 5 pct; dlrs. U.S. dollars, dlrsx") == (
         "3.5 million dollars, 5 percent; dollars. dollars, dlrsx"
     )
+    assert mended("$50bn, 64m USD, 5m long, £3m") == "$50 billion, 64 million USD, 5m long, £3 million"
 
 
 def test_quantulum_reads_and_remembers(
@@ -90,6 +91,8 @@ def test_quantulum_reads_and_remembers(
         ("5 kg or more of rice", "of rice", Wanted(">=", 5, "kilogram")),
         ("weight between 3 and 5 kg", "weight", Wanted("range", 3, "kilogram", 5)),
         ("no number here", "no number here", None),
+        ("which companies reported debt above $1.5bn?", "debt ?", Wanted(">", 1.5e9, "dollar")),
+        ("list all reports", "list all reports", None),
     ],
 )
 def test_queries_are_read(reader: Quantulum, text: str, concept: str, wanted: Wanted | None) -> None:

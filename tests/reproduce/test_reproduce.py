@@ -35,7 +35,7 @@ def test_every_table_can_be_read(name: str) -> None:
     assert {spec.subject, spec.baseline} <= {row.name for row in spec.rows}
     for row in spec.rows:
         assert row.made_here or row.command or row.note, f"{row.name} says not how it is made"
-        assert set(row.paper) <= set(spec.benchmarks)
+        assert set(row.paper) <= set(spec.paper_data.values())
 
 
 def test_the_main_table_holds_the_papers_systems() -> None:

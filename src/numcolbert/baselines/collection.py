@@ -25,20 +25,20 @@ def read_queries(benchmark: Benchmark) -> list[Query]:
 
 
 def _query(folder: Path, name: str, text: str, attributes: dict[str, Any] | None) -> Query:
-    if attributes is None or "operator" not in attributes:
+    if not attributes or "operator" not in attributes:
         return Query(name, text)
     try:
-        start, end = attributes["span"]
-        value, span = float(attributes["value"]), (int(start), int(end))
-        base = float(attributes["base_value"])
-        base_high = float(attributes["base_high"])
+        value = float(attributes["value"])
+        base = float(attributes.get("base_value", value))
+        start, end = attributes.get("span", (0, len(text)))
+        span = (int(start), int(end))
         # Ends of a range are saved in the base unit; base and unit are proportional where ranges occur.
         is_range = attributes["operator"] == "range"
-        high = value * base_high / base if is_range and base else value
+        high = value * float(attributes["base_high"]) / base if is_range and base else value
         quantity = Quantity(
             value=value,
-            unit=attributes["unit"],
-            dimension=str(attributes["dimension"]),
+            unit=attributes.get("unit"),
+            dimension=str(attributes.get("dimension", "")),
             base_value=base,
             span=span,
             value_span=span,

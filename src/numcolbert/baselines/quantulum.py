@@ -32,6 +32,15 @@ _SPELLING = re.compile(
     r"(?<![\w.])(" + "|".join(re.escape(s) for s in sorted(_SPELLINGS, key=len, reverse=True)) + r")(?!\w)",
     re.IGNORECASE,
 )
+# "$50bn", "64m USD": the letter counts only beside a currency, "64m" alone is a length.
+_CURRENCY = r"(?:usd|dollars?|euros?|eur|yen|pounds?|gbp|stg|cad|aud|chf|francs?|marks?)"
+_SCALE_LETTER = re.compile(
+    rf"(?P<sign>[$€£¥]\s?)?(?P<number>\d[\d,]*(?:\.\d+)?)(?P<letter>bn|tn|mm|m|b|k)\b(?P<unit>\s?{_CURRENCY}\b)?",
+    re.IGNORECASE,
+)
+_LETTERS = {
+    "k": "thousand", "m": "million", "mm": "million", "b": "billion", "bn": "billion", "tn": "trillion",
+}  # fmt: skip
 _SAME_UNIT = {"united states dollar": "dollar"}
 _COMMIT_EVERY = 500
 
@@ -47,8 +56,16 @@ class Mention:
 
 
 def mended(text: str) -> str:
-    """The text with the newswire spellings written out; spans refer to it."""
-    return _SPELLING.sub(lambda found: _SPELLINGS[found.group().lower()], text)
+    """The text with newswire spellings and scale letters written out; spans refer to it."""
+
+    def scaled(found: re.Match[str]) -> str:
+        if not (found["sign"] or found["unit"]):
+            return found.group()
+        return (
+            f"{found['sign'] or ''}{found['number']} {_LETTERS[found['letter'].lower()]}{found['unit'] or ''}"
+        )
+
+    return _SPELLING.sub(lambda found: _SPELLINGS[found.group().lower()], _SCALE_LETTER.sub(scaled, text))
 
 
 class Quantulum:

@@ -12,6 +12,7 @@ from typing import Literal
 from numcolbert.baselines.quantity_score import Wanted
 from numcolbert.baselines.quantulum import Mention, Quantulum, mended
 from numcolbert.baselines.ranker import Query
+from numcolbert.baselines.words import stem
 from numcolbert.types import Condition, Operator
 
 Conditions = Literal["parsed", "gold"]
@@ -39,6 +40,16 @@ _CUES_AFTER: tuple[tuple[Operator, str], ...] = (
     (">=", r"(?:or|and) (?:more|above|over|greater|higher|larger|longer|older|up)|\+"),
     ("<=", r"(?:or|and) (?:less|below|under|lower|fewer|smaller|shorter|younger)"),
 )
+# Words people put around what they look for; a passage need not hold them.
+_FRAME = frozenset(
+    re.findall(
+        r"\w+",
+        "what which who whose where when how find list show give tell describe search look looking want need "
+        "i me am can could do does did please all any every some those example case result report statement "
+        "mention passage study trial article document company firm group businesse business reported "
+        "mentioned said stated came come stood standing amounted there about",
+    )
+)
 _BEFORE = [(operator, re.compile(rf"(?<!\w)(?:{cue})\s*$", re.I)) for operator, cue in _CUES_BEFORE]
 _AFTER = [(operator, re.compile(rf"^\s*(?:{cue})(?!\w)", re.I)) for operator, cue in _CUES_AFTER]
 
@@ -58,11 +69,17 @@ def read_query(query: Query, reader: Quantulum, conditions: Conditions) -> ReadQ
     text = mended(query.text)
     readings = [_with_cue(text, mention) for mention in reader.read(query.text)]
     if not readings:
-        return ReadQuery(text, None)
+        return ReadQuery(_without_frame(text), None)
     # A number with a cue beside it carries the condition; else the last one does ("concept ... value").
     cued = [reading for reading in readings if reading[0] != "=" or reading[3]]
     operator, mention, (start, end), _ = (cued or readings)[-1]
-    return ReadQuery((text[:start] + " " + text[end:]).strip(), _wanted(operator, mention))
+    return ReadQuery(_without_frame(text[:start] + " " + text[end:]), _wanted(operator, mention))
+
+
+def _without_frame(text: str) -> str:
+    """The words left when question words and the like are gone; all of them where nothing would be left."""
+    kept = [word for word in text.split() if stem(word.lower().strip(".,:;?!")) not in _FRAME]
+    return " ".join(kept or text.split())
 
 
 def _with_cue(text: str, mention: Mention) -> tuple[Operator, Mention, tuple[int, int], bool]:

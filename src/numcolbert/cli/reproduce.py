@@ -29,6 +29,12 @@ def reproduce(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write report.html, tables.md, results.json here.")
     ] = None,
+    finquant: Annotated[
+        Path | None, typer.Option("--finquant", help="The authors' FinQuant folder, to be measured as well.")
+    ] = None,
+    medquant: Annotated[
+        Path | None, typer.Option("--medquant", help="The authors' MedQuant folder, to be measured as well.")
+    ] = None,
     saved_only: Annotated[
         bool, typer.Option("--saved-only", help="Run nothing: use the runs that are there.")
     ] = False,
@@ -39,6 +45,7 @@ def reproduce(
 
     Example: [bold]numcolbert reproduce main --benchmarks bench --runs runs -o report[/bold]
     """
+    from numcolbert.reproduce.original import import_original
     from numcolbert.reproduce.page import run_lines, table_grids
     from numcolbert.reproduce.report import as_values, write_report
     from numcolbert.reproduce.runs import Corpora
@@ -46,6 +53,9 @@ def reproduce(
     from numcolbert.reproduce.table import make_table
     from numcolbert.train.benchmarks import read_benchmark
 
+    for name, folder in (("finquant", finquant), ("medquant", medquant)):
+        if folder is not None:
+            import_original(folder, benchmarks / name)
     names = TABLES if table == "all" else (table,)
     specs = [load_table(name) for name in names]
     corpora = Corpora()
@@ -53,7 +63,7 @@ def reproduce(
     for spec in specs:
         there = [name for name in spec.benchmarks if (benchmarks / name).is_dir()]
         for name in spec.benchmarks:
-            if name not in there:
+            if name not in there and name not in ("finquant", "medquant"):
                 typer.echo(f"{spec.title}: no folder '{benchmarks / name}', left out", err=True)
         tables = [
             make_table(spec, read_benchmark(benchmarks / name), runs, corpora, run_missing=not saved_only)

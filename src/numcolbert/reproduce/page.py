@@ -39,17 +39,16 @@ def main_grid(table: BenchmarkTable) -> Grid:
         measured = {row[0].text: row[1:] for row in grid.rows}
         notes = list(grid.notes)
     data = spec.paper_data.get(table.benchmark)
-    has_paper = data is not None and any(table.benchmark in row.paper for row in spec.rows)
     columns = ["system", *spec.measures]
-    if has_paper:
+    if data is not None:
         columns += [f"{measure} (paper, {data})" for measure in spec.paper_measures]
     rows = []
     for row, state in zip(spec.rows, table.states, strict=True):
         ours = measured.get(row.name) or [Entry("–", detail=state.how)] * len(spec.measures)
         name = f"{row.name} *" if row.upper_bound else row.name
         entries = [Entry(name, detail=row.note), *ours]
-        if has_paper:
-            values = row.paper.get(table.benchmark, [])
+        if data is not None:
+            values = row.paper.get(data, [])
             entries += [Entry(_short(value)) for value in values] or [Entry("")] * len(spec.paper_measures)
         rows.append(entries)
     if any(row.upper_bound for row in spec.rows):

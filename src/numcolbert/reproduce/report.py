@@ -43,12 +43,16 @@ def as_values(made: Made) -> list[dict[str, Any]]:
             "benchmark": table.benchmark,
             "summary": summary(table),
             "rows": [{"name": s.name, "how": s.how, "measured": s.path is not None} for s in table.states],
-            "paper": {
-                row.name: row.paper[table.benchmark] for row in spec.rows if table.benchmark in row.paper
-            },
+            "paper_data": spec.paper_data.get(table.benchmark),
+            "paper": _paper(spec, table.benchmark),
             "paper_measures": list(spec.paper_measures),
             "comparison": dataclasses.asdict(table.comparison) if table.comparison else None,
         }
         for spec, tables in made
         for table in tables
     ]
+
+
+def _paper(spec: TableSpec, benchmark: str) -> dict[str, list[float]]:
+    data = spec.paper_data.get(benchmark, "")
+    return {row.name: row.paper[data] for row in spec.rows if data in row.paper}

@@ -31,7 +31,7 @@ class RowSpec:
     measured: bool = True
     """False for rows that need what nobody here has; `note` says what."""
     paper: dict[str, list[float]] = field(default_factory=dict)
-    """Benchmark -> the paper's values, in the order of the table's `paper_measures`."""
+    """The paper's data set -> its values there, in the order of the table's `paper_measures`."""
 
     @property
     def made_here(self) -> bool:
@@ -45,6 +45,7 @@ class TableSpec:
     measures: tuple[str, ...] = DEFAULT_MEASURES
     paper_measures: tuple[str, ...] = DEFAULT_MEASURES
     benchmarks: tuple[str, ...] = ("openfinquant", "openmedquant")
+    """Those that are there are measured."""
     paper_data: dict[str, str] = field(default_factory=dict)
     """Benchmark -> the data set the paper's numbers beside it come from."""
     subject: str = "NumColBERT"
