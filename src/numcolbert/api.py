@@ -18,8 +18,10 @@ from numcolbert.errors import ModelError
 from numcolbert.index.collection import AddReport, Collection
 from numcolbert.index.encoding import TextEncoder
 from numcolbert.index.inputs import DocumentLike, as_document
+from numcolbert.progress import track
 from numcolbert.search.explain import explain, explain_text
 from numcolbert.search.filters import parse_filter
+from numcolbert.search.queries import check_query
 from numcolbert.search.rerank import rerank
 from numcolbert.search.results import Explanation, Results
 from numcolbert.search.searcher import search
@@ -124,6 +126,24 @@ class Index:
         gate: False scores as plain ColBERT would.
         """
         return search(self.collection, self.encoder, query, k, where=where, verify=verify, gate=gate)
+
+    def search_many(
+        self,
+        queries: Sequence[str],
+        k: int = 10,
+        *,
+        where: str | None = None,
+        verify: bool = False,
+        gate: bool = True,
+    ) -> list[Results]:
+        """`search` for each of many queries, which are encoded together."""
+        for query in queries:
+            check_query(query)
+        encodings = self.encoder.encode_queries(list(queries)) if queries else []
+        return [
+            self.search(encoding, k, where=where, verify=verify, gate=gate)
+            for encoding in track(encodings, "search", unit="queries")
+        ]
 
     def explain(self, query: str | QueryEncoding, id: str) -> Explanation:
         """Why the document `id` has the score it has for `query`."""

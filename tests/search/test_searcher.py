@@ -84,6 +84,15 @@ def test_an_encoded_query_is_searched_as_it_is(index: Index) -> None:
     assert index.search(encoding, k=5).hits == index.search("drives above 500 GB", k=5).hits
 
 
+def test_many_queries_give_what_each_gives_alone(index: Index) -> None:
+    queries = ["drives above 500 GB", "drive number 3", "something else"]
+    for query, results in zip(queries, index.search_many(queries, k=5), strict=True):
+        assert results.hits == index.search(query, k=5).hits
+    assert index.search_many([]) == []
+    with pytest.raises(InputError):
+        index.search_many(["fine", " "])
+
+
 @pytest.mark.parametrize("query", ["", "   ", "\n", "x" * 100_000])
 def test_queries_that_are_none(index: Index, query: str) -> None:
     with pytest.raises(InputError) as caught:

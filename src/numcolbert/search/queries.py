@@ -27,7 +27,14 @@ class Query:
 
 
 def prepare(encoder: TextEncoder, query: str | QueryEncoding, *, gate: bool = True) -> Query:
-    text = query if isinstance(query, str) else query.text
+    check_query(query if isinstance(query, str) else query.text)
+    encoding = encoder.encode_queries([query])[0] if isinstance(query, str) else query
+    if gate:
+        return Query(encoding, encoding.vectors, float(encoding.gates.sum()))
+    return Query(encoding, encoding.ungated(), float(len(encoding.gates)))
+
+
+def check_query(text: str) -> None:
     if not text.strip():
         raise InputError("The query is empty.", hint="ask for something, such as 'SSDs above 500 GB'")
     if len(text) > LONGEST:
@@ -35,7 +42,3 @@ def prepare(encoder: TextEncoder, query: str | QueryEncoding, *, gate: bool = Tr
             f"The query has {len(text):,} characters.",
             hint=f"ask in a sentence, at most {LONGEST:,} characters",
         )
-    encoding = encoder.encode_queries([query])[0] if isinstance(query, str) else query
-    if gate:
-        return Query(encoding, encoding.vectors, float(encoding.gates.sum()))
-    return Query(encoding, encoding.ungated(), float(len(encoding.gates)))
