@@ -41,6 +41,13 @@ def test_scores_by_hand() -> None:
     assert run["q"]["d3"] == pytest.approx(by_hand(1, 2, 4) + 2 * by_hand(1, 1, 4), rel=1e-5)
 
 
+def test_scores_are_bm25s() -> None:
+    ranker = BM25()
+    ranker.index(CORPUS)
+    for text in ("revenue profit", "revenue revenue margin", "2.5 billion weather"):
+        assert ranker.scores(text) == pytest.approx(ranker._index.get_scores(words(text)))
+
+
 def test_binary_counts_a_word_once() -> None:
     ranker = BM25(binary=True)
     ranker.index(CORPUS)

@@ -68,10 +68,12 @@ class BM25:
         import numpy as np
 
         require_indexed(self._index is not None, "BM25")
-        known = [word for word in words(text) if word in self._index.vocab_dict]
-        if not known:
-            return np.zeros(len(self.ids), np.float32)
-        scores: NDArray[np.float32] = self._index.get_scores(known)
+        scores = np.zeros(len(self.ids), np.float32)
+        for word in words(text):
+            if word in self._index.vocab_dict:
+                # A passage stands once in a word's list, so adding by index is safe, and faster than bm25s'.
+                passages, weights = self._postings(word)
+                scores[passages] += weights
         return scores
 
     def containing_all(self, text: str) -> NDArray[np.int64]:
@@ -80,13 +82,16 @@ class BM25:
 
         require_indexed(self._index is not None, "BM25")
         wanted = set(words(text))
-        vocabulary = self._index.vocab_dict
-        if not wanted or not all(word in vocabulary for word in wanted):
+        if not wanted or not all(word in self._index.vocab_dict for word in wanted):
             return np.empty(0, np.int64)
-        starts, postings = self._index.scores["indptr"], self._index.scores["indices"]
-        lists = [postings[starts[t] : starts[t + 1]] for t in (vocabulary[word] for word in wanted)]
-        lists.sort(key=len)
+        lists = sorted((self._postings(word)[0] for word in wanted), key=len)
         return np.sort(reduce(np.intersect1d, lists).astype(np.int64))
+
+    def _postings(self, word: str) -> tuple[NDArray[np.int32], NDArray[np.float32]]:
+        """The passages that hold a word, and its weight in each."""
+        matrix, column = self._index.scores, self._index.vocab_dict[word]
+        part = slice(matrix["indptr"][column], matrix["indptr"][column + 1])
+        return matrix["indices"][part], matrix["data"][part]
 
     def top(self, scores: NDArray[np.floating[Any]], k: int) -> dict[str, float]:
         """The best `k` passages with a score above zero, ties in the order of the collection."""

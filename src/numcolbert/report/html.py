@@ -31,8 +31,9 @@ nav { font-size:.92rem; columns:2; margin:1.5rem 0 } nav a { display:block; colo
 figure { margin:1.5rem 0 2rem; break-inside:avoid } figcaption { font-weight:600; margin-bottom:.5rem }
 .scroll { overflow-x:auto }
 table { border-collapse:collapse; width:100%; font-size:.93rem; font-variant-numeric:tabular-nums }
-thead th { border-bottom:2px solid var(--ink); font-weight:600; white-space:nowrap }
-th,td { padding:.34rem .6rem; text-align:right } th:first-child { text-align:left; font-weight:500 }
+thead th, thead th:first-child { border-bottom:2px solid var(--ink); font-weight:600 }
+th,td { padding:.34rem .6rem; text-align:right } th:first-child { text-align:left }
+tbody th { font-weight:500 }
 tbody tr { border-bottom:1px solid var(--line) } tbody tr:hover { background:var(--tint) }
 .best { font-weight:700 } sup { font-size:.62em; margin-left:.15em } .up { color:var(--up) }
 .down { color:var(--down) } .note { color:var(--soft); font-size:.86rem; margin:.4rem 0 }
