@@ -150,8 +150,8 @@ def _recall(found: list[list[int]] | None, right: list[list[int]] | None) -> flo
 # Runs in an environment that has fast-plaid and numpy but not this package.
 FASTPLAID_RUNNER = """
 import json, pathlib, resource, sys, time
-import numpy as np, torch
 from fast_plaid import search
+import numpy as np, torch
 job = json.load(sys.stdin)
 folder = pathlib.Path(job["vectors"])
 lengths = np.fromfile(folder / "lengths.i32", np.int32)[: job["passages"]]

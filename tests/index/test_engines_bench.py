@@ -1,0 +1,86 @@
+"""The benchmark measures what it says."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from numcolbert.cli.app import app
+from numcolbert.errors import InputError, NumColBERTError, UsageError
+from numcolbert.index import bench
+from numcolbert.index.bench_vectors import VectorSet, gated, imitate, save
+
+Make = Callable[..., Any]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, clustered_passages: Make) -> Path:
+    save(tmp_path / "set", clustered_passages(300), clustered_passages(12, seed=3))
+    return tmp_path / "set"
+
+
+def test_a_set_comes_back_as_it_was_saved(folder: Path, clustered_passages: Make) -> None:
+    passages = clustered_passages(300)
+    loaded = VectorSet.load(folder, 290)
+    keys, rows = zip(*loaded.batches(64), strict=True)
+    assert [key for some in keys for key in some] == list(range(290))
+    for ours, theirs in zip((row for some in rows for row in some), passages, strict=False):
+        np.testing.assert_allclose(ours, theirs, atol=1e-3)
+    assert loaded.sample(50).shape == (50, 32)
+    assert len(loaded.queries) == 12
+    with pytest.raises(InputError, match="300 passages, 301"):
+        VectorSet.load(folder, 301)
+
+
+def test_imitations_have_the_shape_of_the_original(folder: Path) -> None:
+    original = VectorSet.load(folder)
+    made = list(imitate(original, 200))
+    lengths = {int(n) for n in np.diff(original.ends, prepend=0)}
+    assert {len(rows) for rows in made} <= lengths
+    np.testing.assert_allclose(np.linalg.norm(np.concatenate(made), axis=1), 1, atol=1e-5)
+    near = np.concatenate(made) @ original.vectors.astype(np.float32).T
+    assert 0.8 < near.max(axis=1).mean() < 0.99
+
+
+def test_gating_changes_two_tokens_and_no_direction() -> None:
+    query = np.random.default_rng(0).standard_normal((9, 4)).astype(np.float32)
+    weights = np.linalg.norm(gated(query, 1), axis=1) / np.linalg.norm(query, axis=1)
+    assert sorted(weights[np.abs(weights - 1) > 1e-3].tolist()) == pytest.approx([0.3, 2.25])
+
+
+def test_the_command_prints_a_row_an_engine(folder: Path, tmp_path: Path) -> None:
+    arguments = ["bench", "engines", "--vectors", str(folder), "--passages", "300", "--nbits", "8"]
+    done = CliRunner().invoke(
+        app, [*arguments, "--queries", "6", "--rounds", "2", "--plot", str(tmp_path / "plot.svg"), "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    exact, plaid = json.loads(done.stdout)
+    assert (exact["engine"], exact["recall"], plaid["engine"], plaid["nbits"]) == ("flat", 1.0, "plaid", 8)
+    assert plaid["recall"] >= 0.9
+    assert plaid["recall_gated"] >= 0.9
+    assert exact["ratio"] > 0.5 > plaid["ratio"]
+    assert all(
+        report[name] > 0 for report in (exact, plaid) for name in ("build_s", "p50_ms", "p95_ms", "gated")
+    )
+    assert all(10**7 < report["search_peak"] < 10**10 for report in (exact, plaid))
+    assert (tmp_path / "plot.svg").is_file()
+    assert [path.name for path in folder.parent.iterdir() if path.name.startswith("numcolbert-bench")] == []
+
+
+def test_vectors_or_a_corpus_are_needed() -> None:
+    refused = CliRunner().invoke(app, ["bench", "engines"]).exception
+    assert isinstance(refused, UsageError)
+    assert "--corpus FILE" in refused.hint
+
+
+def test_a_failed_measurement_names_its_engine(folder: Path) -> None:
+    job = bench.Job(folder, 300, nbits=(), flat=False, fastplaid_python=Path(sys.executable), queries=2)
+    with pytest.raises(NumColBERTError, match="fast-plaid"):
+        bench.compare(job)  # this environment has no fast-plaid
