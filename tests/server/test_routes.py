@@ -145,7 +145,7 @@ def test_an_unexpected_error_does_not_leak(server: TestClient, monkeypatch: pyte
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr(server.app.state.index, "search", broken)  # type: ignore[attr-defined]
+    monkeypatch.setattr(server.app.state.live._current.index, "search", broken)  # type: ignore[attr-defined]
     answer = server.post("/v1/search", json={"query": QUERY})
     assert answer.status_code == 500
     assert "secret" not in answer.text

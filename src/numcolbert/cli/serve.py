@@ -37,7 +37,8 @@ def run(index: Index, host: str, port: int, *, read_only: bool = False, examples
     """Serve until interrupted; requests under way are finished first."""
     import uvicorn
 
-    from numcolbert.server.app import create_app, log_to_stderr
+    from numcolbert.server.app import create_app
+    from numcolbert.server.logs import log_to_stderr
 
     listener = _listen(host, port)
     address = f"http://{host}:{listener.getsockname()[1]}"

@@ -16,6 +16,13 @@ from typing import Any
 
 from numcolbert.errors import NumColBERTError
 
+CODES = {
+    "bad_url": "the address is no http address",
+    "unreachable": "no server answers there",
+    "http": "something answers that is not this server",
+}
+"""Codes that the client makes itself."""
+
 
 class ServerError(NumColBERTError):
     """What the server answered instead of a result; `code` and `hint` are its own."""
@@ -30,6 +37,8 @@ class ServerError(NumColBERTError):
 
 @dataclass(frozen=True, slots=True)
 class ClientHit:
+    """A hit as the server sent it; see `Hit`."""
+
     id: str
     text: str
     score: float
@@ -40,6 +49,8 @@ class ClientHit:
 
 
 class Client:
+    """Speaks to a server; failures are raised as `ServerError`. Safe from many threads."""
+
     def __init__(self, url: str = "http://127.0.0.1:8080", timeout: float = 30.0) -> None:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -53,28 +64,36 @@ class Client:
     def search(
         self, query: str, k: int = 10, *, where: str | None = None, verify: bool = False, gate: bool = True
     ) -> list[ClientHit]:
+        """The best `k` passages; the options are those of `Index.search`."""
         body = {"query": query, "k": k, "where": where, "verify": verify, "gate": gate}
         return [ClientHit(**hit) for hit in self._call("POST", "/v1/search", body)["hits"]]
 
     def explain(self, query: str, id: str) -> dict[str, Any]:
+        """Why the document `id` has its score."""
         return self._call("POST", "/v1/explain", {"query": query, "id": id})
 
     def quantities(self, text: str) -> dict[str, Any]:
+        """The quantities and conditions in a text."""
         return self._call("POST", "/v1/quantities", {"text": text})
 
     def add(self, documents: Sequence[Mapping[str, Any] | str]) -> dict[str, Any]:
+        """Add or replace up to 1,000 documents; they can be found when this returns."""
         return self._call("POST", "/v1/documents", {"documents": _documents(documents)})
 
     def get(self, id: str) -> dict[str, Any]:
+        """A document with its metadata."""
         return self._call("GET", f"/v1/documents/{urllib.parse.quote(id, safe='')}")
 
     def delete(self, id: str) -> int:
+        """Delete a document; returns 1."""
         return int(self._call("DELETE", f"/v1/documents/{urllib.parse.quote(id, safe='')}")["deleted"])
 
     def start_job(self, documents: Sequence[Mapping[str, Any] | str]) -> dict[str, Any]:
+        """Index many documents in the background; the answer holds the id to `follow`."""
         return self._call("POST", "/v1/jobs", {"documents": _documents(documents)})
 
     def job(self, id: str) -> dict[str, Any]:
+        """The state of a job."""
         return self._call("GET", f"/v1/jobs/{id}")
 
     def follow(self, id: str) -> Iterator[dict[str, Any]]:
@@ -88,6 +107,7 @@ class Client:
             connection.close()
 
     def info(self) -> dict[str, Any]:
+        """Model, engine, settings and counts of the index."""
         return self._call("GET", "/v1/index")
 
     def _call(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:

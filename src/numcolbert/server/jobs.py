@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -13,26 +14,24 @@ from numcolbert.errors import NotFoundError, NumColBERTError
 from numcolbert.progress import Update, listening
 from numcolbert.server.schemas import JobOut
 
+LOOK_EVERY = 0.1
+"""Seconds between looks of those who follow a job."""
 KEPT = 100
 """Finished jobs that can still be asked about."""
 
 
 class Job:
-    """The state of one piece of work; every change wakes those who follow it."""
+    """The state of one piece of work."""
 
     def __init__(self, label: str) -> None:
         self.id = uuid.uuid4().hex[:12]
         self._state = JobOut(
             id=self.id, state="waiting", label=label, done=0, total=None, rate=0, seconds_left=None
         )
-        self._changed = threading.Condition()
-        self._version = 0
 
     def set(self, **fields: Any) -> None:
-        with self._changed:
-            self._state = self._state.model_copy(update=fields)
-            self._version += 1
-            self._changed.notify_all()
+        """Called from the job's own thread only; readers see the old state or the new one."""
+        self._state = self._state.model_copy(update=fields)
 
     def listen(self, update: Update) -> None:
         self.set(
@@ -51,16 +50,24 @@ class Job:
     def finished(self) -> bool:
         return self._state.state in ("done", "failed")
 
-    def follow(self, patience: float = 10.0) -> Iterator[JobOut | None]:
-        """Yield each state until the job ends; None where nothing happened for `patience` seconds."""
-        seen = -1
+    async def follow(self, patience: float = 10.0) -> AsyncIterator[JobOut | None]:
+        """Yield each state until the job ends; None where nothing happened for `patience` seconds.
+
+        It looks ten times a second and holds no thread: followers must not take threads from searches.
+        """
+        seen, quiet = None, 0.0
         while True:
-            with self._changed:
-                moved = self._changed.wait_for(lambda seen=seen: self._version != seen, timeout=patience)  # type: ignore[misc]
-                seen, state = self._version, self._state
-            yield state if moved else None
-            if state.state in ("done", "failed"):
-                return
+            state = self._state
+            if state is not seen:
+                seen, quiet = state, 0.0
+                yield state
+                if state.state in ("done", "failed"):
+                    return
+            elif quiet >= patience:
+                quiet = 0.0
+                yield None
+            await asyncio.sleep(LOOK_EVERY)
+            quiet += LOOK_EVERY
 
 
 class Jobs:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -23,27 +23,27 @@ router = APIRouter(
 )
 
 
-def the_index(request: Request) -> Index:
-    index: Index = request.app.state.index
-    return index
+async def the_index(request: Request) -> AsyncIterator[Index]:
+    """The current index, kept open until the answer is sent."""
+    with request.app.state.live.lease() as index:
+        yield index
 
 
-def the_jobs(request: Request) -> Jobs:
+async def the_jobs(request: Request) -> Jobs:
     jobs: Jobs = request.app.state.jobs
     return jobs
 
 
-def writable(request: Request) -> Index:
+async def writable(request: Request) -> None:
     if request.app.state.read_only:
         raise ConflictError(
             "This server is read-only.", hint="start it without --read-only to change documents"
         )
-    return the_index(request)
 
 
 TheIndex = Annotated[Index, Depends(the_index)]
 TheJobs = Annotated[Jobs, Depends(the_jobs)]
-Writable = Annotated[Index, Depends(writable)]
+WRITING = [Depends(writable)]
 
 
 @router.post("/search")
@@ -75,8 +75,8 @@ def documents_of(body: schemas.DocumentsRequest) -> list[Document]:
     ]
 
 
-@router.post("/documents", status_code=201)
-def add_documents(body: schemas.DocumentsRequest, index: Writable) -> schemas.AddResponse:
+@router.post("/documents", status_code=201, dependencies=WRITING)
+def add_documents(body: schemas.DocumentsRequest, index: TheIndex) -> schemas.AddResponse:
     """Add documents, or replace those whose id is known; searchable when this returns."""
     if len(body.documents) > schemas.MAX_DOCUMENTS:
         count, most = len(body.documents), schemas.MAX_DOCUMENTS
@@ -91,23 +91,26 @@ def add_documents(body: schemas.DocumentsRequest, index: Writable) -> schemas.Ad
     )
 
 
-@router.get("/documents/{id}")
+@router.get("/documents/{id:path}")
 def get_document(id: str, index: TheIndex) -> schemas.DocumentOut:
+    """A document's text and metadata."""
     return schemas.DocumentOut.of(index.get(id))
 
 
-@router.delete("/documents/{id}")
-def delete_document(id: str, index: Writable) -> schemas.DeleteResponse:
+@router.delete("/documents/{id:path}", dependencies=WRITING)
+def delete_document(id: str, index: TheIndex) -> schemas.DeleteResponse:
+    """Delete a document; 404 where there is none."""
     return schemas.DeleteResponse(deleted=index.delete([id]))
 
 
-@router.post("/jobs", status_code=202)
-def start_job(body: schemas.DocumentsRequest, index: Writable, jobs: TheJobs) -> schemas.JobOut:
+@router.post("/jobs", status_code=202, dependencies=WRITING)
+def start_job(body: schemas.DocumentsRequest, request: Request, jobs: TheJobs) -> schemas.JobOut:
     """Index many documents in the background; follow it under /v1/jobs/{id}/events."""
     documents = documents_of(body)
 
     def work() -> dict[str, Any]:
-        report = index.add(documents)
+        with request.app.state.live.lease() as index:  # the one that is current when the job's turn comes
+            report = index.add(documents)
         return {"added": report.added, "replaced": report.replaced}
 
     return jobs.start(f"index {len(documents):,} documents", work).state
@@ -115,21 +118,23 @@ def start_job(body: schemas.DocumentsRequest, index: Writable, jobs: TheJobs) ->
 
 @router.get("/jobs")
 def list_jobs(jobs: TheJobs) -> list[schemas.JobOut]:
+    """The last 100 jobs, the newest first."""
     return jobs.all()
 
 
 @router.get("/jobs/{id}")
 def get_job(id: str, jobs: TheJobs) -> schemas.JobOut:
+    """The state of a job."""
     return jobs.get(id).state
 
 
 @router.get("/jobs/{id}/events", response_class=StreamingResponse)
-def follow_job(id: str, jobs: TheJobs) -> StreamingResponse:
+async def follow_job(id: str, jobs: TheJobs) -> StreamingResponse:
     """Server-sent events: the job's state whenever it changes, until it ends."""
     job = jobs.get(id)
 
-    def events() -> Iterator[str]:
-        for state in job.follow():
+    async def events() -> AsyncIterator[str]:
+        async for state in job.follow():
             yield f"data: {state.model_dump_json()}\n\n" if state else ": still here\n\n"
 
     return StreamingResponse(events(), media_type="text/event-stream", headers={"Cache-Control": "no-store"})

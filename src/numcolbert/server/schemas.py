@@ -31,36 +31,44 @@ class SearchRequest(Wire):
 
 
 class ExplainRequest(Wire):
-    query: str = Field(examples=["mountains higher than 8,000 metres"])
+    query: str = Field(
+        examples=["mountains higher than 8,000 metres"], description="The query that found it."
+    )
     id: str = Field(description="The document to explain.", examples=["mountains-1"])
 
 
 class DocumentIn(Wire):
     id: str | None = Field(None, description="Made up where left out; a known id replaces its document.")
-    text: str = Field(examples=["The SSD holds 1 TB."])
-    metadata: dict[str, Any] = Field(default_factory=dict, examples=[{"year": 2024}])
+    text: str = Field(examples=["The SSD holds 1 TB."], description="A passage: a few sentences at most.")
+    metadata: dict[str, Any] = Field(
+        default_factory=dict, examples=[{"year": 2024}], description="What filters can ask about."
+    )
 
 
 class DocumentsRequest(Wire):
-    documents: list[DocumentIn] = Field(min_length=1)
+    documents: list[DocumentIn] = Field(
+        min_length=1, description="At most 1,000 for /v1/documents, any number for /v1/jobs."
+    )
 
 
 class QuantitiesRequest(Wire):
-    text: str = Field(examples=["revenue between 5 and 7 million dollars"])
+    text: str = Field(
+        examples=["revenue between 5 and 7 million dollars"], description="A passage or a query."
+    )
 
 
 class QuantityOut(Wire):
     text: str = Field(description="As it stands in the text.", examples=["8,849 metres"])
-    value: float
-    unit: str | None
-    dimension: str
-    base_value: float
-    span: tuple[int, int]
-    low: float | None = None
-    high: float | None = None
-    base_low: float | None = None
-    base_high: float | None = None
-    approximate: bool = False
+    value: float = Field(description="In its unit, scale words applied; the middle of a range.")
+    unit: str | None = Field(description="Canonical name; null for a bare number.")
+    dimension: str = Field(description="Quantities of the same dimension can be compared.")
+    base_value: float = Field(description="The value in the base unit of its dimension.")
+    span: tuple[int, int] = Field(description="Where it stands: start and end, in code points.")
+    low: float | None = Field(None, description="Lower end of a range.")
+    high: float | None = Field(None, description="Upper end of a range.")
+    base_low: float | None = Field(None, description="Lower end in the base unit.")
+    base_high: float | None = Field(None, description="Upper end in the base unit.")
+    approximate: bool = Field(False, description="Whether the text says “about”.")
     satisfies: bool | None = Field(None, description="Whether it satisfies the query's condition.")
 
     @classmethod
@@ -83,9 +91,9 @@ class QuantityOut(Wire):
 
 
 class ConditionOut(Wire):
-    operator: Literal["=", ">", "<", ">=", "<=", "range"]
-    span: tuple[int, int]
-    quantity: QuantityOut
+    operator: Literal["=", ">", "<", ">=", "<=", "range"] = Field(description="How to compare.")
+    span: tuple[int, int] = Field(description="Operator words and threshold in the query.")
+    quantity: QuantityOut = Field(description="The threshold.")
 
     @classmethod
     def of(cls, condition: Condition, query: str) -> ConditionOut:
@@ -97,13 +105,15 @@ class ConditionOut(Wire):
 
 
 class HitOut(Wire):
-    id: str
-    text: str
-    score: float
+    id: str = Field(description="The document.")
+    text: str = Field(description="Its text.")
+    score: float = Field(description="MaxSim: a sum over query tokens, so it can exceed 1.")
     relevance: float = Field(description="Score over the highest possible score for this query, 0 to 1.")
-    metadata: dict[str, Any]
-    quantities: list[QuantityOut]
-    satisfies: bool | None
+    metadata: dict[str, Any] = Field(description="As it was added.")
+    quantities: list[QuantityOut] = Field(description="What the extractor reads in the text.")
+    satisfies: bool | None = Field(
+        description="Whether the passage satisfies the condition; null where that has no answer."
+    )
 
     @classmethod
     def of(cls, hit: Hit, judged: list[JudgedQuantity]) -> HitOut:
@@ -119,38 +129,38 @@ class HitOut(Wire):
 
 
 class SearchResponse(Wire):
-    query: str
-    conditions: list[ConditionOut]
-    hits: list[HitOut]
+    query: str = Field(description="As it was sent.")
+    conditions: list[ConditionOut] = Field(description="What the query asks of quantities, as understood.")
+    hits: list[HitOut] = Field(description="Best first.")
     dropped: int = Field(description="Better-ranked passages that `verify` removed.")
-    seconds: float
+    seconds: float = Field(description="Time the search took.")
 
 
 class TokenOut(Wire):
-    token: str
-    span: tuple[int, int] | None
-    probability: float
-    gate: float
-    matched_token: str
-    matched_span: tuple[int, int] | None
-    similarity: float
-    contribution: float
-    share: float
+    token: str = Field(description="Of the query.")
+    span: tuple[int, int] | None = Field(description="In the query; null for special tokens.")
+    probability: float = Field(description="The detector’s belief that it belongs to a quantity.")
+    gate: float = Field(description="What its vector was multiplied by.")
+    matched_token: str = Field(description="The passage token most like it.")
+    matched_span: tuple[int, int] | None = Field(description="In the passage.")
+    similarity: float = Field(description="Of the two, without the gate.")
+    contribution: float = Field(description="Gate times similarity; all of them add up to the score.")
+    share: float = Field(description="Contribution over score.")
 
 
 class ExplainResponse(Wire):
-    query: str
-    id: str
-    text: str
-    score: float
-    relevance: float
-    score_without_gate: float
-    relevance_without_gate: float
-    satisfies: bool | None
-    conditions: list[ConditionOut]
-    quantities: list[QuantityOut]
-    tokens: list[TokenOut]
-    metadata: dict[str, Any]
+    query: str = Field(description="As it was sent.")
+    id: str = Field(description="The document.")
+    text: str = Field(description="Its text.")
+    score: float = Field(description="With the gate.")
+    relevance: float = Field(description="Score over the highest possible score for this query, 0 to 1.")
+    score_without_gate: float = Field(description="What plain ColBERT would give.")
+    relevance_without_gate: float = Field(description="The same, 0 to 1.")
+    satisfies: bool | None = Field(description="Whether the passage satisfies the condition.")
+    conditions: list[ConditionOut] = Field(description="What the query asks of quantities, as understood.")
+    quantities: list[QuantityOut] = Field(description="The passage’s quantities, each with its verdict.")
+    tokens: list[TokenOut] = Field(description="Every token of the query.")
+    metadata: dict[str, Any] = Field(description="As it was added.")
 
     @classmethod
     def of(cls, explanation: Explanation) -> ExplainResponse:
@@ -185,14 +195,14 @@ class ExplainResponse(Wire):
 
 
 class QuantitiesResponse(Wire):
-    quantities: list[QuantityOut]
-    conditions: list[ConditionOut]
+    quantities: list[QuantityOut] = Field(description="In order of appearance.")
+    conditions: list[ConditionOut] = Field(description="What the text asks if it is a query.")
 
 
 class DocumentOut(Wire):
-    id: str
-    text: str
-    metadata: dict[str, Any]
+    id: str = Field(description="The document.")
+    text: str = Field(description="Its text.")
+    metadata: dict[str, Any] = Field(description="As it was added.")
 
     @classmethod
     def of(cls, document: Document) -> DocumentOut:
@@ -200,31 +210,33 @@ class DocumentOut(Wire):
 
 
 class AddResponse(Wire):
-    ids: list[str]
-    added: int
-    replaced: int
+    ids: list[str] = Field(description="In the order in which they were sent.")
+    added: int = Field(description="Documents that are new.")
+    replaced: int = Field(description="Documents whose id was known.")
 
 
 class DeleteResponse(Wire):
-    deleted: int
+    deleted: int = Field(description="How many.")
 
 
 class JobOut(Wire):
-    id: str
-    state: Literal["waiting", "running", "done", "failed"]
-    label: str
-    done: int
-    total: int | None
-    rate: float
-    seconds_left: float | None
-    result: dict[str, Any] | None = None
-    error: dict[str, str] | None = None
+    id: str = Field(description="To ask about it.")
+    state: Literal["waiting", "running", "done", "failed"] = Field(description="Where it stands.")
+    label: str = Field(description="What it is doing.")
+    done: int = Field(description="Documents finished.")
+    total: int | None = Field(description="Documents in all, where known.")
+    rate: float = Field(description="Documents a second.")
+    seconds_left: float | None = Field(description="At this rate.")
+    result: dict[str, Any] | None = Field(default=None, description="Counts, once done.")
+    error: dict[str, str] | None = Field(default=None, description="Code, message and hint, once failed.")
 
 
 class ErrorOut(Wire):
-    code: str = Field(examples=["not_found"])
-    message: str = Field(examples=["There is no document 'x' in this index."])
-    hint: str = Field(examples=["check the id"])
+    code: str = Field(examples=["not_found"], description="One of the codes under errors.")
+    message: str = Field(
+        examples=["There is no document 'x' in this index."], description="One sentence that names the thing."
+    )
+    hint: str = Field(examples=["check the id"], description="What to do about it.")
 
 
 def search_response(results: Results, judged: list[list[JudgedQuantity]]) -> SearchResponse:

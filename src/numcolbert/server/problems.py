@@ -1,0 +1,45 @@
+"""How failures leave the server: always as {code, message, hint}."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from numcolbert.errors import NumColBERTError
+
+CODES = {
+    "bad_json": (400, "the body is not valid JSON"),
+    "bad_request": (422, "a field is missing, of the wrong type, or unknown"),
+    "no_route": (404, "there is nothing at this path"),
+    "too_large": (413, "the body is larger than 32 MiB"),
+    "http": (None, "the framework refused the request, for instance 405 for a wrong method"),
+}
+"""Codes beside those of `errors.py`: status (None where it varies) and meaning."""
+
+
+def problem(status: int, code: str, message: str, hint: str) -> JSONResponse:
+    return JSONResponse({"code": code, "message": message, "hint": hint}, status)
+
+
+def add_problems(app: FastAPI) -> None:
+    @app.exception_handler(NumColBERTError)
+    async def ours(_: Request, error: NumColBERTError) -> JSONResponse:
+        return problem(error.http_status, error.code, error.message, error.hint)
+
+    @app.exception_handler(RequestValidationError)
+    async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            return problem(400, "bad_json", "The request's body is not valid JSON.", "send a JSON object")
+        field = ".".join(str(part) for part in first["loc"][1:]) or "the body"
+        message = f"'{field}': {first['msg']}."
+        return problem(422, "bad_request", message, "see /docs for the fields of a request")
+
+    @app.exception_handler(HTTPException)
+    async def framework(request: Request, error: HTTPException) -> JSONResponse:
+        if error.status_code == 404:
+            message = f"There is nothing at '{request.url.path}'."
+            return problem(404, "no_route", message, "see /docs for the routes")
+        return problem(error.status_code, "http", f"{error.detail}.", "see /docs for the routes")
