@@ -77,7 +77,7 @@ class Condition:
 
 
 @dataclass(slots=True)
-class TestSet:
+class JudgedSet:
     """Everything that is written to disk."""
 
     settings: BenchmarkSettings
@@ -102,7 +102,7 @@ class Builder:
         self.pool, self.settings = pool, settings
         self.index = PairIndex(pool)
         self.wording = Wording(pool)
-        self.made = TestSet(settings)
+        self.made = JudgedSet(settings)
         self._needed: Counter[int] = Counter()
         self._used: set[tuple[str, str, str, float, float]] = set()
         self._test_uses: Counter[tuple[str, str]] = Counter()
@@ -117,7 +117,7 @@ class Builder:
         # Every second pair is kept from training, whether or not a query asks for it.
         self.made.unseen = {pair.key for pair in self.pairs[::2]}
 
-    def build(self) -> TestSet:
+    def build(self) -> JudgedSet:
         from numcolbert.data import suites
 
         settings = self.settings
@@ -278,5 +278,5 @@ class Builder:
         return None
 
 
-def build(pool: Pool, settings: BenchmarkSettings) -> TestSet:
+def build(pool: Pool, settings: BenchmarkSettings) -> JudgedSet:
     return Builder(pool, settings).build()

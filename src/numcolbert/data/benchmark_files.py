@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from numcolbert.data.benchmark import JudgedQuery, TestSet
+from numcolbert.data.benchmark import JudgedQuery, JudgedSet
 from numcolbert.data.pool import Pool
 from numcolbert.files import replacing_folder
 
@@ -21,7 +21,7 @@ SUBSETS: dict[str, Callable[[JudgedQuery], bool]] = {
 }
 
 
-def write(pool: Pool, made: TestSet, folder: Path, *, overwrite: bool = False) -> dict[str, Any]:
+def write(pool: Pool, made: JudgedSet, folder: Path, *, overwrite: bool = False) -> dict[str, Any]:
     """Write the folder and return its counts."""
     counts = count(pool, made)
     with replacing_folder(folder, overwrite=overwrite) as aside:
@@ -65,7 +65,7 @@ def attributes(query: JudgedQuery) -> dict[str, Any]:
     return {**records[0], **common, **({"conditions": records} if len(records) > 1 else {})}
 
 
-def held_out(made: TestSet) -> dict[str, Any]:
+def held_out(made: JudgedSet) -> dict[str, Any]:
     return {
         "pairs": sorted(list(pair) for pair in made.unseen),
         "queries": [
@@ -82,7 +82,7 @@ def held_out(made: TestSet) -> dict[str, Any]:
     }
 
 
-def count(pool: Pool, made: TestSet) -> dict[str, Any]:
+def count(pool: Pool, made: JudgedSet) -> dict[str, Any]:
     test = made.test
     relevant = sum(len(query.relevant) for query in test)
     return {
@@ -98,7 +98,7 @@ def count(pool: Pool, made: TestSet) -> dict[str, Any]:
     }
 
 
-def card(pool: Pool, made: TestSet, counts: dict[str, Any]) -> str:
+def card(pool: Pool, made: JudgedSet, counts: dict[str, Any]) -> str:
     suites = "\n".join(f"| suite {name} | {number} |" for name, number in counts["suites"].items())
     subsets = "\n".join(f"| {name} | {counts[name]} |" for name in SUBSETS)
     return f"""# {made.settings.name}

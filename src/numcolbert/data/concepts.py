@@ -35,6 +35,7 @@ RISE = word_list("rise_verbs")
 FALL = word_list("fall_verbs")
 UP = frozenset(["up", "higher"])
 DOWN = frozenset(["down", "lower"])
+TIME_NOUNS = word_list("time_nouns")
 RISE_NOUNS = word_list("rise_nouns")
 FALL_NOUNS = word_list("fall_nouns")
 COMPARISONS = word_list("comparisons")
@@ -46,15 +47,19 @@ _COMPARATIVES = (
 BOUND = re.compile(
     rf"(?:\b(?:{_COMPARATIVES})\s+than"
     r"|\b(?:over|above|below|under|exceed(?:s|ed|ing)?|at least|at most|up to|within|beyond|minimum(?: of)?"
-    r"|as (?:much|many|high|low|long) as|maximum(?: of)?|in excess of|north of|south of|surpass(?:ed|es|ing)?)"
-    r"|[<>≤≥])\s*(?:or equal to\s*)?(?:a\s+)?(?:of\s+)?(?:an?\s+)?(?:additional\s+)?(?:US)?[$£€]?\s*$",
+    r"|as (?:much|many|high|low|long) as|maximum(?: of)?|in excess of|north of|south of"
+    r"|surpass(?:ed|es|ing)?)|[<>≤≥])"
+    r"\s*(?:the age of\s+)?(?:or equal to\s*)?(?:of\s+)?(?:an?\s+)?(?:additional\s+)?(?:US)?[$£€]?\s*$",
     re.IGNORECASE,
 )
 BOUND_AFTER = re.compile(
-    rf"^\s*(?:or (?:{_COMPARATIVES}|above|below|over|under)|and (?:over|above|older|under|below|up)|plus\b|\+)",
+    rf"^\s*(?:or (?:{_COMPARATIVES}|above|below|over|under)"
+    r"|and (?:over|above|older|under|below|up)|plus\b|\+)",
     re.IGNORECASE,
 )
 OR_ELSE = re.compile(r",?\s*or(?:\s+about)?\s+")
+# What would have been was not.
+UNREAL = re.compile(r"\b(?:would|could|might) have\b[^.;]*$", re.IGNORECASE)
 # A confidence interval describes an estimate, "% predicted" a norm; neither the noun beside it.
 INTERVAL_AFTER = re.compile(
     r"^[\s-]*(?:confidence|CI\b|C\.I\.|credible|prediction interval|(?:of )?predicted)", re.IGNORECASE
@@ -116,7 +121,12 @@ class _Finder:
     def _is_bound(self, quantity: Quantity) -> bool:
         start, end = quantity.span
         before, after = self.doc.text[max(0, start - 40) : start], self.doc.text[end : end + 30]
-        return bool(BOUND.search(before) or BOUND_AFTER.match(after) or INTERVAL_AFTER.match(after))
+        return bool(
+            BOUND.search(before)
+            or UNREAL.search(self.doc.text[:start])
+            or BOUND_AFTER.match(after)
+            or INTERVAL_AFTER.match(after)
+        )
 
     # -- where the phrase stands -------------------------------------------------------------------------
 
@@ -218,6 +228,8 @@ class _Finder:
         quantity, root = self.quantities[position], self._root(position)
         if root.dep_ in ("nummod", "compound", "amod", "quantmod", "nmod") and root.head.i not in self.inside:
             noun = root.head
+            if quantity.dimension == "time" and noun.lemma_.lower() not in TIME_NOUNS:
+                return None  # "30-day mortality" is no time
             if noun.i > root.i and noun.pos_ in ("NOUN", "PROPN"):
                 return self._measured(noun) if self._adjacent(position, noun) else None
         if quantity.dimension in ("percent", "ratio"):

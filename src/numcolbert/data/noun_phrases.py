@@ -25,6 +25,7 @@ UNCOUNTED = word_list("uncounted")
 RELATIONAL_HEADS = word_list("relational_heads")
 OWNERS = word_list("owners")
 
+PER_SHARE = ("share", "diluted", "diluted share", "common share", "unit")
 CHANGE_WORDS = {True: "growth", False: "decline"}
 _WORD = re.compile(r"[A-Za-z][\w&'’/.+-]*")
 _DATE = re.compile(
@@ -40,7 +41,10 @@ def name_of(noun: Token, inside: Container[int]) -> str | None:
     words = _left_words(noun, inside)
     if not words:
         return None
-    complement = _complement(noun, inside)
+    if any(child.dep_ == "conj" and child.pos_ in ("NOUN", "PROPN") for child in noun.children):
+        # "revenue and EBITDA were ..." may mean either; only "depreciation and amortization" is one thing
+        return _joint(noun, words)
+    complement = _complement(noun, words, inside)
     if complement is _BLOCKED:
         return None
     return resolve(words, complement, proper=noun.pos_ == "PROPN")
@@ -104,7 +108,7 @@ def known_before(doc: Doc, at: int) -> str | None:
     for length in (3, 2, 1):
         if at - length + 1 >= 0:
             name = table().canonical(doc[at - length + 1 : at + 1].text.lower())
-            if name:
+            if name and doc[at].pos_ in ("NOUN", "PROPN"):
                 return name
     return None
 
@@ -114,8 +118,11 @@ def known_after(doc: Doc, at: int) -> str | None:
     if at < len(doc) and doc[at].lower_ == "of":
         at += 1
     for length in (3, 2, 1):
-        if at + length <= len(doc) and (name := table().canonical(doc[at : at + length].text.lower())):
-            return name
+        words = doc[at : at + length]
+        if len(words) == length and words[-1].pos_ in ("NOUN", "PROPN"):
+            name = table().canonical(words.text.lower())
+            if name:
+                return name
     return None
 
 
@@ -131,8 +138,10 @@ def is_change(name: str) -> bool:
 def for_dimension(name: str, dimension: str) -> str | None:
     """The name once it is known what kind of quantity describes it: "net income" per share is EPS."""
     known = table()
-    if dimension.endswith("/share") and (per_share := known.per_share(name)):
-        return per_share
+    if "/" in dimension and dimension.startswith("currency:") and (per_share := known.per_share(name)):
+        return per_share if dimension.split("/")[1] in PER_SHARE else None
+    if dimension == "ratio" and "debt" in name:
+        return "net leverage" if name == "net debt" else None
     return name
 
 
@@ -168,7 +177,17 @@ def _joined_hyphens(tokens: list[str]) -> list[str]:
     return re.sub(r"\s*-\s*", "-", text).strip("-").split()
 
 
-def _complement(noun: Token, inside: Container[int]) -> str | None:
+def _joint(noun: Token, words: list[str]) -> str | None:
+    following = noun.doc[noun.i + 1 : noun.i + 4].text.lower().split()
+    for length in (3, 2):
+        phrase = " ".join([*words, *following[:length]]).lower()
+        for start in range(len(words)):
+            if name := table().canonical(" ".join(phrase.split()[start:])):
+                return name
+    return None
+
+
+def _complement(noun: Token, left: list[str], inside: Container[int]) -> str | None:
     """'per share', 'of surgery'; None where it says no more, _BLOCKED where it cannot be named."""
     for child in noun.children:
         if child.dep_ != "prep" or child.i < noun.i:
@@ -179,7 +198,7 @@ def _complement(noun: Token, inside: Container[int]) -> str | None:
             continue
         if preposition == "per":
             return f"per {singular(target.lower_)}"
-        if preposition not in ("of", "on", "to") or child.i - noun.i > 2:
+        if preposition not in ("of", "on", "to", "from") or child.i - noun.i > 2:
             continue
         words = [w.lower() for w in _left_words(target, inside)]
         words = [w for i, w in enumerate(words) if i == len(words) - 1 or not _is_loose(w)]
@@ -191,10 +210,13 @@ def _complement(noun: Token, inside: Container[int]) -> str | None:
         if preposition == "of" and target.pos_ == "PROPN" and noun.lemma_.lower() not in RELATIONAL_HEADS:
             continue
         if preposition != "of":
-            whole = f"{noun.lower_} {preposition} {' '.join(words)}"
-            if table().canonical(whole):
-                return f"{preposition} {' '.join(words)}"
-            continue
+            tail = f"{preposition} {' '.join(words)}"
+            known = any(table().canonical(" ".join([*left[i:], tail]).lower()) for i in range(len(left)))
+            if known:
+                return tail
+            if preposition == "on":
+                continue
+            return _BLOCKED  # "earnings from an investment", "debt to capital"
         if target.pos_ not in ("NOUN", "PROPN") or len(words) > 3:
             return _BLOCKED
         plural_kept = " ".join(words)

@@ -20,8 +20,8 @@ from numcolbert.quantities.conditions import APPROXIMATE_TOLERANCE, CONVERTED_TO
 from numcolbert.types import Quantity
 
 FEWEST_VALUES = 5
-FEWEST_SENTENCES = 8
-FEWEST_SHARE = 0.1
+FEWEST_SENTENCES = 6
+FEWEST_SHARE = 0.25
 """Of a concept's mentions: a rare dimension of a frequent concept is mostly misread."""
 
 _WORD = re.compile(r"[a-z0-9][\w&+-]*", re.IGNORECASE)
@@ -86,6 +86,7 @@ class PairIndex:
         self._low = np.where(np.isnan(mentions.base_low), mentions.base_value, mentions.base_low)
         self._high = np.where(np.isnan(mentions.base_high), mentions.base_value, mentions.base_high)
         self._words = self._word_index()
+        self._spoken_cache: dict[tuple[tuple[str, str], tuple[str, ...]], NDArray[np.int64]] = {}
 
     def pairs(self) -> list[Pair]:
         """The pairs worth asking for."""
@@ -98,7 +99,7 @@ class PairIndex:
             if (
                 # Only concepts of the table have names that are sure to mean the same.
                 table().canonical(name.lower()) is None
-                or kind.startswith("count:")
+                or (kind.startswith("count:") and "/" not in kind)
                 or values < FEWEST_VALUES
                 or sentences < FEWEST_SENTENCES
                 or (not kind.startswith("currency:") and len(rows) < FEWEST_SHARE * totals[concept])
@@ -120,7 +121,7 @@ class PairIndex:
         unit = self.pool.units[mentions.unit[row]] if mentions.unit[row] >= 0 else None
         low, high = float(mentions.base_low[row]), float(mentions.base_high[row])
         return Quantity(
-            value=float(mentions.value[row]),
+            value=float(f"{mentions.value[row]:.12g}"),
             unit=unit.name if unit else None,
             dimension=unit.dimension if unit else "number",
             base_value=float(mentions.base_value[row]),
@@ -145,12 +146,19 @@ class PairIndex:
 
     def _possible(self, pair: Pair, threshold: Threshold, names: Iterable[str]) -> set[int]:
         """Sentences with the words, and with a number that fits if it is read as generously as possible."""
-        spoken = [np.fromiter(pair.rows, np.int32), *(self.rows_with(name) for name in names)]
-        rows = np.unique(np.concatenate(spoken))
-        mentions = _ranges(self._first[rows], self._first[rows + 1])
-        mentions = mentions[self._comparable(pair)[self._dimension[mentions]]]
+        mentions = self._spoken(pair, tuple(sorted(names)))
         fits = self._may_fit(mentions, threshold)
         return set(self.pool.mentions.sentence[mentions[fits]].tolist())
+
+    def _spoken(self, pair: Pair, names: tuple[str, ...]) -> NDArray[np.int64]:
+        """Mentions of a comparable dimension in sentences with the words, or with the pair itself."""
+        key = (pair.key, names)
+        if key not in self._spoken_cache:
+            spoken = [np.fromiter(pair.rows, np.int32), *(self.rows_with(name) for name in names)]
+            rows = np.unique(np.concatenate(spoken))
+            mentions = _ranges(self._first[rows], self._first[rows + 1])
+            self._spoken_cache[key] = mentions[self._comparable(pair)[self._dimension[mentions]]]
+        return self._spoken_cache[key]
 
     def _may_fit(self, mentions: NDArray[np.int64], threshold: Threshold) -> NDArray[np.bool_]:
         """A range fits with any value in it, and "about" leaves room."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 SIMPLE: tuple[Operator, ...] = ("=", ">", "<")
 ROUNDS = 12
 
-# Units people convert between; the query takes one that no relevant passage uses.
+# Units people convert between; the query takes one that most of its passages do not use.
 CONVERTIBLE = {
     "currency:USD": ("USD", "US_cent"),
     "currency:GBP": ("GBP", "penny"),
@@ -47,7 +47,7 @@ CONVERTIBLE = {
     "mass/mass": ("milligram/kilogram", "microgram/kilogram", "gram/kilogram"),
     "mass/time": ("milligram/day", "gram/day"),
 }  # fmt: skip
-READABLE = (1e-2, 1e5)
+READABLE = (0.1, 5e3)
 """A converted number outside is written by nobody."""
 
 
@@ -108,14 +108,13 @@ def conversion(builder: Builder, count: int) -> list[JudgedQuery]:
 
 
 def _other_units(pair: Pair, rng: Random) -> list[Unit]:
-    """Units of the pair's dimension that its passages do not use."""
-    used = {str(quantity.unit) for _, quantity in pair.mentions}
+    """Units of the pair's dimension near its own, but not the one most passages use."""
     main = pair.main_unit
     found = []
     for name in CONVERTIBLE.get(pair.dimension, ()):
         info = units.lookup(name)
         ratio = info.factor / main.factor
-        if info.name != main.name and 1e-4 < ratio < 1e4 and (info.name not in used or len(used) > 1):
+        if info.name != main.name and 1e-3 <= ratio <= 1e3:
             found.append(
                 Unit(
                     info.name,
