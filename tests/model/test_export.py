@@ -59,6 +59,24 @@ def test_int8_stays_close_and_is_smaller(make_model, tmp_path: Path) -> None:  #
     assert sizes["int8"] < 0.5 * sizes["float"]
 
 
+def test_balanced_inputs_survive_outliers(  # type: ignore[no-untyped-def]
+    make_model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make_model()
+    with torch.no_grad():
+        for layer in model[0].model.encoder.layer:  # a few inputs far larger than the rest, as in real models
+            layer.attention.output.LayerNorm.weight[:2] *= 60
+            layer.intermediate.dense.weight[:, :2] /= 60
+    export_model(model, tmp_path / "balanced")
+    monkeypatch.setattr("numcolbert.model.export._input_ranges", lambda *_: {})
+    export_model(model, tmp_path / "as-is")
+    found = {
+        name: parity(model, Encoder.load(tmp_path / name, threads=1), QUERIES, DOCUMENTS).mean_cosine
+        for name in ("balanced", "as-is")
+    }
+    assert 1 - found["balanced"] < 0.5 * (1 - found["as-is"])
+
+
 def test_parity_of_the_full_precision_model_is_exact(make_model, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     model = make_model()
     export_model(model, tmp_path / "m", precision="float32")

@@ -5,9 +5,11 @@ python -m numcolbert.model.export CHECKPOINT [FOLDER]     FOLDER is CHECKPOINT/o
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +53,9 @@ def export_model(
     expansion = _expansion(transformer, tokenizer)
     longest = max([*lengths.values(), expansion.length if expansion else 0])
     weights, shape = _read_transformer(transformer.model, longest)
-    graph = encoder_graph(weights, _numpy(dense.linear.weight), _read_gate(gate), shape, precision)
+    ranges = _input_ranges(model, transformer.model) if precision == "int8" else {}
+    projection = _numpy(dense.linear.weight)
+    graph = encoder_graph(weights, projection, _read_gate(gate), shape, precision, ranges)
     markers = {task: _marker(model, task) for task in ("query", "document")}
     skipped = _only(model, MultiVectorMask)._skiplist_ids
 
@@ -94,15 +98,7 @@ def _read_transformer(model: torch.nn.Module, longest: int) -> tuple[Weights, Sh
     if config.model_type == "mpnet":
         mpnet: Any = model
         first = mpnet.embeddings.padding_idx + 1
-        renamed = {
-            "attention.attn.q.": "attention.self.query.",
-            "attention.attn.k.": "attention.self.key.",
-            "attention.attn.v.": "attention.self.value.",
-            "attention.attn.o.": "attention.output.dense.",
-            "attention.LayerNorm.": "attention.output.LayerNorm.",
-        }
-        for old, new in renamed.items():
-            weights = {name.replace(old, new): array for name, array in weights.items()}
+        weights = {_berts_name(name): array for name, array in weights.items()}
         distance = torch.arange(-(longest - 1), longest)  # key minus query
         buckets = mpnet.encoder.relative_position_bucket(
             distance, num_buckets=config.relative_attention_num_buckets
@@ -116,6 +112,52 @@ def _read_transformer(model: torch.nn.Module, longest: int) -> tuple[Weights, Sh
         first_position=first,
     )
     return weights, shape
+
+
+_MPNET_NAMES = {
+    "attention.attn.q.": "attention.self.query.",
+    "attention.attn.k.": "attention.self.key.",
+    "attention.attn.v.": "attention.self.value.",
+    "attention.attn.o.": "attention.output.dense.",
+    "attention.LayerNorm.": "attention.output.LayerNorm.",
+}
+
+
+def _berts_name(name: str) -> str:
+    for old, new in _MPNET_NAMES.items():
+        name = name.replace(old, new)
+    return name
+
+
+def _input_ranges(model: MultiVectorEncoder, transformer: torch.nn.Module) -> Weights:
+    """The largest size of every input of every linear layer, on sentences of the demo corpus."""
+    ranges: Weights = {}
+
+    def watch(name: str) -> Any:
+        def note(_: Any, inputs: tuple[torch.Tensor, ...], __: Any) -> None:
+            largest = _numpy(inputs[0].abs().flatten(0, -2).amax(dim=0))
+            ranges[name] = np.maximum(ranges.get(name, 0), largest)
+
+        return note
+
+    hooks = [
+        module.register_forward_hook(watch(_berts_name(f"{name}.weight")))
+        for name, module in transformer.named_modules()
+        if isinstance(module, torch.nn.Linear)
+    ]
+    try:
+        for text in _calibration_texts():
+            model.encode_document(text, show_progress_bar=False)  # one by one: padding must not count
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return ranges
+
+
+def _calibration_texts(count: int = 100) -> list[str]:
+    demo = resources.files("numcolbert") / "assets" / "demo.jsonl"
+    lines = demo.read_text(encoding="utf-8").splitlines()
+    return [json.loads(line)["text"] for line in lines[:: max(1, len(lines) // count)]]
 
 
 def _read_gate(gate: NumericalGate | None) -> GatePart | None:
@@ -186,8 +228,9 @@ class Parity:
     """Over all token vectors, queries before the gate."""
     mean_cosine: float
     largest_gate_difference: float
+    mean_score_difference: float
+    """Of MaxSim divided by the sum of the gates, which is the most a document can score; without sign."""
     largest_score_difference: float
-    """Of MaxSim divided by the sum of the gates, which is the most a document can score."""
     same_best_document: float
     """Share of queries for which both put the same document first."""
 
@@ -195,11 +238,13 @@ class Parity:
 def parity(
     model: MultiVectorEncoder, encoder: Encoder, queries: Sequence[str], documents: Sequence[str]
 ) -> Parity:
-    """Encode and score the same texts with both."""
+    """Encode and score the same texts with both; at least one query and one document."""
     ours_documents = [d.vectors for d in encoder.encode_documents(documents)]
     theirs_documents = model.encode_document(list(documents), convert_to_numpy=True)
     cosines = [np.sum(a * b, axis=1) for a, b in zip(ours_documents, theirs_documents, strict=True)]
-    gates, scores, best = [0.0], [0.0], []
+    gates: list[float] = []
+    scores: list[Any] = []
+    best: list[bool] = []
     ours_queries = encoder.encode_queries(queries)
     theirs_queries = model.encode_query(list(queries), convert_to_numpy=True)
     for ours, theirs in zip(ours_queries, theirs_queries, strict=True):
@@ -208,10 +253,17 @@ def parity(
         gates.append(float(np.abs(ours.gates - lengths).max()))
         left = np.array([(ours.vectors @ d.T).max(axis=1).sum() for d in ours_documents])
         right = np.array([(theirs @ d.T).max(axis=1).sum() for d in theirs_documents])
-        scores.append(float(np.abs(left / ours.gates.sum() - right / lengths.sum()).max()))
+        scores.append(np.abs(left / ours.gates.sum() - right / lengths.sum()))
         best.append(bool(left.argmax() == right.argmax()))
-    joined = np.concatenate(cosines)
-    return Parity(float(joined.min()), float(joined.mean()), max(gates), max(scores), float(np.mean(best)))
+    joined, difference = np.concatenate(cosines), np.concatenate(scores)
+    return Parity(
+        lowest_cosine=float(joined.min()),
+        mean_cosine=float(joined.mean()),
+        largest_gate_difference=max(gates),
+        mean_score_difference=float(difference.mean()),
+        largest_score_difference=float(difference.max()),
+        same_best_document=float(np.mean(best)),
+    )
 
 
 def _main() -> None:
