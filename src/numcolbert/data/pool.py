@@ -7,6 +7,8 @@ used on a training machine that has neither spaCy nor pint.
 from __future__ import annotations
 
 import json
+import zipfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
@@ -160,7 +162,7 @@ class Pool:
             for name in ("sentences", "sentence_ids"):
                 with np.load(folder / f"{name}.npz") as arrays:
                     texts[name] = Texts(arrays["data"], arrays["starts"])
-        except (ValueError, KeyError, OSError, EOFError) as error:
+        except (ValueError, KeyError, OSError, EOFError, zlib.error, zipfile.BadZipFile) as error:
             raise InputError(
                 f"The pool '{folder}' cannot be read: {error}.",
                 hint="make it again with 'numcolbert data mine'",
