@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import islice
@@ -42,26 +43,37 @@ class TextEncoder(Protocol):
 
 
 def encode_vectors(
-    encoder: TextEncoder, texts: Sequence[str], batch_size: int = 32
+    encoder: TextEncoder, texts: Sequence[str], batch_size: int = 32, stop: threading.Event | None = None
 ) -> list[NDArray[np.float32]]:
     """One `[tokens, dim]` array a text, in the order given.
 
-    Texts are encoded in order of length, so that a batch holds little padding, and put back afterwards.
+    Texts are encoded in order of length, so that a batch holds little padding, and put back afterwards. When
+    `stop` is set, the work ends after the present batch, without a result.
     """
     import numpy as np
 
     order = sorted(range(len(texts)), key=lambda position: len(texts[position]))
-    encoded = encoder.encode_documents([texts[position] for position in order], batch_size=batch_size)
     vectors: list[NDArray[np.float32]] = [np.empty((0, encoder.dim), np.float32)] * len(texts)
-    for position, encoding in zip(order, encoded, strict=True):
-        found = np.ascontiguousarray(encoding.vectors, dtype=np.float32)
-        if found.ndim != 2 or found.shape[1] != encoder.dim or not len(found) or not np.isfinite(found).all():
-            raise InputError(
-                f"The encoder gave unusable vectors for the text '{texts[position][:60]}'.",
-                hint="check the model: a text needs at least one vector, finite and of the model's dimension",
-            )
-        vectors[position] = found
+    for start in range(0, len(order), batch_size):
+        if stop is not None and stop.is_set():
+            return []
+        batch = order[start : start + batch_size]
+        encoded = encoder.encode_documents([texts[position] for position in batch], batch_size=batch_size)
+        for position, encoding in zip(batch, encoded, strict=True):
+            vectors[position] = _usable(encoding.vectors, encoder.dim, texts[position])
     return vectors
+
+
+def _usable(vectors: NDArray[np.float32], dim: int, text: str) -> NDArray[np.float32]:
+    import numpy as np
+
+    found = np.ascontiguousarray(vectors, dtype=np.float32)
+    if found.ndim != 2 or found.shape[1] != dim or not len(found) or not np.isfinite(found).all():
+        raise InputError(
+            f"The encoder gave unusable vectors for the text '{text[:60]}'.",
+            hint="check the model: a text needs at least one vector, finite and of the model's dimension",
+        )
+    return found
 
 
 def windows(items: Iterable[Item], batch_size: int) -> Iterator[list[Item]]:
@@ -75,12 +87,16 @@ def encoded_windows(
     encoder: TextEncoder, documents: Iterable[Document], batch_size: int
 ) -> Iterator[tuple[list[Document], list[NDArray[np.float32]]]]:
     """Documents with their vectors. The next window is encoded while the caller works on this one."""
+    stop = threading.Event()
     with ThreadPoolExecutor(1, "encode") as pool:
-        ahead: tuple[list[Document], Future[list[NDArray[np.float32]]]] | None = None
-        for window in windows(documents, batch_size):
-            encoding = pool.submit(encode_vectors, encoder, [d.text for d in window], batch_size)
+        try:
+            ahead: tuple[list[Document], Future[list[NDArray[np.float32]]]] | None = None
+            for window in windows(documents, batch_size):
+                encoding = pool.submit(encode_vectors, encoder, [d.text for d in window], batch_size, stop)
+                if ahead is not None:
+                    yield ahead[0], ahead[1].result()
+                ahead = window, encoding
             if ahead is not None:
                 yield ahead[0], ahead[1].result()
-            ahead = window, encoding
-        if ahead is not None:
-            yield ahead[0], ahead[1].result()
+        finally:
+            stop.set()  # so that an interruption does not wait for the rest of a window

@@ -60,19 +60,25 @@ def build(
     from numcolbert.index.estimate import megabytes
 
     settings: dict[str, Any] = {} if nbits is None else {"nbits": nbits}
+    identity = input_identity(docs, text_field, id_field)
     with documents_from(docs, text_field=text_field, id_field=id_field, skip_bad=skip_bad) as documents:
-        report = building.build(
-            documents,
-            output,
-            load_model(model).encoder,
-            engine=engine,
-            settings=settings,
-            overwrite=overwrite,
-            batch_size=batch_size,
-            skip_bad=skip_bad,
-            resume_as=input_identity(docs, text_field, id_field),
-            on_estimate=_announce,
-        )
+        try:
+            report = building.build(
+                documents,
+                output,
+                load_model(model).encoder,
+                engine=engine,
+                settings=settings,
+                overwrite=overwrite,
+                batch_size=batch_size,
+                skip_bad=skip_bad,
+                resume_as=identity,
+                on_estimate=_announce,
+            )
+        except KeyboardInterrupt:
+            if identity is not None:
+                typer.echo("interrupted; the same command goes on from here", err=True)
+            raise
         skipped = report.skipped + documents.skipped
     if as_json:
         print_json({"path": str(output), **_fields(report), "skipped": skipped})
