@@ -14,11 +14,11 @@ from numcolbert.config import settings_from
 from numcolbert.errors import ConflictError, UsageError
 from numcolbert.evaluate.trec import read_run, write_run
 from numcolbert.reproduce.page import main_grid, table_grids
-from numcolbert.reproduce.runs import Corpora, find_run, made_run
+from numcolbert.reproduce.runs import Workshop, find_run, made_run
 from numcolbert.reproduce.spec import TABLES, RowSpec, TableSpec, load_table
 from numcolbert.reproduce.summary import summary
 from numcolbert.reproduce.systems import SYSTEMS, find_system
-from numcolbert.reproduce.table import make_table
+from numcolbert.reproduce.table import make_tables
 from numcolbert.train.benchmarks import read_benchmark
 from numcolbert.types import Document
 
@@ -66,13 +66,13 @@ def test_every_system_ranks(name: str, benchmarks: Path) -> None:
 def test_runs_are_reused_until_something_changes(benchmarks: Path, tmp_path: Path) -> None:
     benchmark = read_benchmark(benchmarks / "openfinquant")
     runs = tmp_path / "runs"
-    first = made_run(runs, "bm25", benchmark, Corpora())
-    assert not first.reused and made_run(runs, "bm25", benchmark, Corpora()).reused
+    first = made_run(runs, "bm25", benchmark, Workshop())
+    assert not first.reused and made_run(runs, "bm25", benchmark, Workshop()).reused
     first.path.write_text(first.path.read_text() + "q1 Q0 d9 9 0.1 x\n")
-    assert not made_run(runs, "bm25", benchmark, Corpora()).reused, "a run someone edited is made again"
+    assert not made_run(runs, "bm25", benchmark, Workshop()).reused, "a run someone edited is made again"
     corpus = benchmarks / "openfinquant" / "corpus.jsonl"
     corpus.write_text(corpus.read_text() + '{"_id": "d5", "text": "revenue"}\n')
-    again = made_run(runs, "bm25", benchmark, Corpora())
+    again = made_run(runs, "bm25", benchmark, Workshop())
     assert not again.reused and "d5" in read_run(again.path)["q1"]
 
 
@@ -86,7 +86,7 @@ def test_runs_made_elsewhere_are_found(benchmarks: Path, tmp_path: Path) -> None
 
 def test_a_table_with_gaps(benchmarks: Path, tmp_path: Path) -> None:
     benchmark = read_benchmark(benchmarks / "openfinquant")
-    table = make_table(load_table("main"), benchmark, tmp_path / "runs", Corpora())
+    (table,) = make_tables(load_table("main"), [benchmark], tmp_path / "runs", Workshop())
     how = {state.name: state.how for state in table.states}
     assert how["BM25 (whole query)"].startswith("made in")
     assert how["ColBERT_ft"].startswith("needs a GPU for about 20 minutes: python -m numcolbert.train")
@@ -106,7 +106,9 @@ def test_a_run_from_elsewhere_completes_the_rows_that_stand_on_it(benchmarks: Pa
     wrong = {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 2.0, "d2": 1.0}, "q3": {"d3": 1.0}}
     write_run(runs / "colbert-ft" / "openfinquant.plain.trec", wrong, "x")
     write_run(runs / "numcolbert" / "openfinquant.gated.trec", PERFECT, "x")
-    table = make_table(load_table("main"), read_benchmark(benchmarks / "openfinquant"), runs, Corpora())
+    (table,) = make_tables(
+        load_table("main"), [read_benchmark(benchmarks / "openfinquant")], runs, Workshop()
+    )
     assert table.comparison is not None and table.comparison.baseline == "ColBERT_ft"
     means = {row.system: row.cells["nDCG@10"].mean for row in table.comparison.overall.rows}
     assert means["NumColBERT"] == 1.0 and means["QColBERT"] == 1.0 and means["ColBERT_ft"] < 1
@@ -114,10 +116,23 @@ def test_a_run_from_elsewhere_completes_the_rows_that_stand_on_it(benchmarks: Pa
     assert "Against ColBERT_ft it gains" in summary(table)
 
 
+def test_suites_have_tables_of_their_own(benchmarks: Path, tmp_path: Path) -> None:
+    suite = benchmarks / "openfinquant" / "suites" / "bounds"
+    suite.mkdir(parents=True)
+    (suite / "queries.jsonl").write_text('{"_id": "s1", "text": "weight"}\n')
+    (suite / "qrels.trec").write_text("s1 0 d3 1\n")
+    places = ["--benchmarks", str(benchmarks), "--runs", str(tmp_path / "runs")]
+    values = json.loads(invoke("reproduce", "main", *places, "--json"))
+    assert [value["benchmark"] for value in values] == ["openfinquant", "openfinquant/bounds"]
+    assert (tmp_path / "runs" / "bm25" / "openfinquant-bounds.trec").is_file()
+
+
 def test_defeats_come_first(benchmarks: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     write_run(runs / "numcolbert" / "openfinquant.trec", {"q1": {"d4": 1.0}}, "x")
-    table = make_table(load_table("main"), read_benchmark(benchmarks / "openfinquant"), runs, Corpora())
+    (table,) = make_tables(
+        load_table("main"), [read_benchmark(benchmarks / "openfinquant")], runs, Workshop()
+    )
     text = summary(table)
     assert "NumColBERT reaches nDCG@10 0.000 and loses to" in text and "gold" not in text
 
@@ -126,8 +141,8 @@ def test_positives_are_tested_with_tukey(benchmarks: Path, tmp_path: Path) -> No
     other = {**PERFECT, "q1": {"d2": 2.0, "d1": 1.0}}
     for system, run in (("no-cont", other), ("positives-unit", PERFECT)):
         write_run(tmp_path / system / "openfinquant.trec", run, "x")
-    table = make_table(
-        load_table("positives"), read_benchmark(benchmarks / "openfinquant"), tmp_path, Corpora()
+    (table,) = make_tables(
+        load_table("positives"), [read_benchmark(benchmarks / "openfinquant")], tmp_path, Workshop()
     )
     titles = [grid.title for grid in table_grids(table)]
     assert "openfinquant, nDCG@10: all pairs (Tukey HSD)" in titles

@@ -48,27 +48,27 @@ def reproduce(
     from numcolbert.reproduce.original import import_original
     from numcolbert.reproduce.page import run_lines, table_grids
     from numcolbert.reproduce.report import as_values, write_report
-    from numcolbert.reproduce.runs import Corpora
+    from numcolbert.reproduce.runs import Workshop
     from numcolbert.reproduce.spec import TABLES, load_table
-    from numcolbert.reproduce.table import make_table
-    from numcolbert.train.benchmarks import read_benchmark
+    from numcolbert.reproduce.table import make_tables
+    from numcolbert.train.benchmarks import read_benchmark, with_suites
 
     for name, folder in (("finquant", finquant), ("medquant", medquant)):
         if folder is not None:
             import_original(folder, benchmarks / name)
     names = TABLES if table == "all" else (table,)
     specs = [load_table(name) for name in names]
-    corpora = Corpora()
+    workshop = Workshop()
     made: list[tuple[TableSpec, list[BenchmarkTable]]] = []
     for spec in specs:
         there = [name for name in spec.benchmarks if (benchmarks / name).is_dir()]
         for name in spec.benchmarks:
             if name not in there and name not in ("finquant", "medquant"):
                 typer.echo(f"{spec.title}: no folder '{benchmarks / name}', left out", err=True)
-        tables = [
-            make_table(spec, read_benchmark(benchmarks / name), runs, corpora, run_missing=not saved_only)
-            for name in there
-        ]
+        tables: list[BenchmarkTable] = []
+        for name in there:
+            parts = with_suites(benchmarks / name) if spec.suites else [read_benchmark(benchmarks / name)]
+            tables += make_tables(spec, parts, runs, workshop, run_missing=not saved_only)
         for one in tables:
             for line in run_lines(one, runs):
                 typer.echo(line, err=True)

@@ -63,11 +63,13 @@ def report_page(
 ) -> Page:
     sections = []
     for spec, made in tables:
-        grids = [grid for table in made for grid in table_grids(table)]
+        whole = [table for table in made if not table.is_suite]
+        suites = [table for table in made if table.is_suite]
+        grids = [grid for table in (*whole, *suites) for grid in table_grids(table)]
         sections.append(Section(spec.title, grids, text=[spec.note] if spec.note else []))
     if pictures:
         sections.append(Section("Figures", pictures=pictures))
-    first = [summary(table) for _, made in tables[:1] for table in made]
+    first = [summary(table) for _, made in tables[:1] for table in made if not table.is_suite]
     facts = {
         "software": f"numcolbert {__version__}, Python {platform.python_version()}",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),

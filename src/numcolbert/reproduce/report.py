@@ -27,7 +27,7 @@ def write_report(made: Made, folder: Path, *, overwrite: bool = False) -> None:
         ]
         write(report_page(made, pictures), aside / "report.html")
         grids = [(spec, table_grids(table)) for spec, tables in made for table in tables]
-        parts = [f"{summary(table)}\n" for _, tables in made[:1] for table in tables]
+        parts = [f"{summary(table)}\n" for _, tables in made[:1] for table in tables if not table.is_suite]
         parts += [to_markdown(grid) for _, group in grids for grid in group]
         (aside / "tables.md").write_text("\n".join(parts), encoding="utf-8")
         latex = "\n".join(to_latex(grid) for _, group in grids for grid in group)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from numcolbert.baselines.collection import read_documents, read_queries
-from numcolbert.baselines.ranker import Run
+from numcolbert.baselines.ranker import Ranker, Run
 from numcolbert.evaluate.trec import read_run, write_run
 from numcolbert.files import replacing_file, sha256
 from numcolbert.reproduce.systems import find_system
@@ -38,17 +38,27 @@ class RunFile:
         return read_run(self.path)
 
 
-class Corpora:
-    """Documents of the benchmark at hand; the last corpus stays in memory for the next system."""
+class Workshop:
+    """Keeps the last corpus and the last ranker: a benchmark and its suites share both."""
 
     def __init__(self) -> None:
-        self._path: Path | None = None
-        self._documents: list[Document] = []
+        self._corpus: tuple[Path, list[Document]] | None = None
+        self._ranker: tuple[tuple[str, Path], Ranker] | None = None
 
-    def of(self, benchmark: Benchmark) -> list[Document]:
-        if self._path != benchmark.corpus_path:
-            self._path, self._documents = benchmark.corpus_path, read_documents(benchmark.corpus_path)
-        return self._documents
+    def ranker(self, system: str, benchmark: Benchmark, first: Path | None) -> Ranker:
+        """A ranker over the benchmark's corpus, ready to search."""
+        wanted = (system, benchmark.corpus_path)
+        if self._ranker and self._ranker[0] == wanted and first is None:
+            return self._ranker[1]
+        ranker = find_system(system).build(read_run(first) if first else {})
+        ranker.index(self._documents(benchmark.corpus_path))
+        self._ranker = (wanted, ranker) if first is None else None
+        return ranker
+
+    def _documents(self, path: Path) -> list[Document]:
+        if self._corpus is None or self._corpus[0] != path:
+            self._corpus = (path, read_documents(path))
+        return self._corpus[1]
 
 
 def file_name(benchmark: Benchmark) -> str:
@@ -65,7 +75,7 @@ def find_run(folder: Path, system: str, benchmark: Benchmark) -> Path | None:
 
 
 def made_run(
-    folder: Path, system: str, benchmark: Benchmark, corpora: Corpora, first: Path | None = None
+    folder: Path, system: str, benchmark: Benchmark, workshop: Workshop, first: Path | None = None
 ) -> RunFile:
     """The run of a registered system: the saved one if nothing it depends on has changed, else a new one."""
     path = folder / system / f"{file_name(benchmark)}.trec"
@@ -76,9 +86,7 @@ def made_run(
         if saved["key"] == key and saved["sha256"] == sha256(path):
             return RunFile(path, True, float(saved["seconds"]))
     start = time.monotonic()
-    ranker = find_system(system).build(read_run(first) if first else {})
-    ranker.index(corpora.of(benchmark))
-    run = ranker.search(read_queries(benchmark), DEPTH)
+    run = workshop.ranker(system, benchmark, first).search(read_queries(benchmark), DEPTH)
     seconds = round(time.monotonic() - start, 2)
     write_run(path, run, system)
     how = {

@@ -53,6 +53,8 @@ class TableSpec:
     baseline: str = "ColBERT_ft"
     """The row every other is tested against."""
     tukey: bool = False
+    suites: bool = False
+    """Also one table a suite of the benchmark."""
     operators: bool = False
     """Also one table an operator."""
     note: str = ""

@@ -9,8 +9,9 @@ from pathlib import Path
 from numcolbert.errors import NumColBERTError
 from numcolbert.evaluate.compare import Comparison, compare
 from numcolbert.evaluate.slices import Slice, operator_slices
+from numcolbert.evaluate.trec import read_run
 from numcolbert.progress import clock
-from numcolbert.reproduce.runs import Corpora, find_run, made_run
+from numcolbert.reproduce.runs import Workshop, find_run, made_run
 from numcolbert.reproduce.spec import RowSpec, TableSpec
 from numcolbert.train.benchmarks import Benchmark
 
@@ -33,16 +34,31 @@ class BenchmarkTable:
     comparison: Comparison | None
     """None where no row could be measured."""
 
+    @property
+    def is_suite(self) -> bool:
+        return "/" in self.benchmark
 
-def make_table(
-    spec: TableSpec, benchmark: Benchmark, runs: Path, corpora: Corpora, *, run_missing: bool = True
-) -> BenchmarkTable:
-    states = [row_state(row, spec, benchmark, runs, corpora, run_missing=run_missing) for row in spec.rows]
+
+def make_tables(
+    spec: TableSpec,
+    benchmarks: Sequence[Benchmark],
+    runs: Path,
+    workshop: Workshop,
+    *,
+    run_missing: bool = True,
+) -> list[BenchmarkTable]:
+    """One table a benchmark. Row by row, so that a system indexes a corpus once for all who share it."""
+    states: list[list[RowState]] = [[] for _ in benchmarks]
+    for row in spec.rows:
+        for benchmark, so_far in zip(benchmarks, states, strict=True):
+            so_far.append(row_state(row, spec, benchmark, runs, workshop, run_missing=run_missing))
+    return [_compared(spec, b, found) for b, found in zip(benchmarks, states, strict=True)]
+
+
+def _compared(spec: TableSpec, benchmark: Benchmark, states: list[RowState]) -> BenchmarkTable:
     there = {state.name: state.path for state in states if state.path is not None}
     if not there:
         return BenchmarkTable(benchmark.name, spec, states, None)
-    from numcolbert.evaluate.trec import read_run
-
     comparison = compare(
         {name: read_run(path) for name, path in there.items()},
         benchmark.qrels,
@@ -56,7 +72,7 @@ def make_table(
 
 
 def row_state(
-    row: RowSpec, spec: TableSpec, benchmark: Benchmark, runs: Path, corpora: Corpora, *, run_missing: bool
+    row: RowSpec, spec: TableSpec, benchmark: Benchmark, runs: Path, workshop: Workshop, *, run_missing: bool
 ) -> RowState:
     if not row.measured:
         found = find_run(runs, row.system, benchmark)
@@ -67,7 +83,7 @@ def row_state(
     first: Path | None = None
     if row.first:
         before = next((r for r in spec.rows if r.system == row.first), RowSpec(row.first, row.first))
-        state = row_state(before, spec, benchmark, runs, corpora, run_missing=run_missing)
+        state = row_state(before, spec, benchmark, runs, workshop, run_missing=run_missing)
         if state.path is None:
             return RowState(row.name, None, f"needs the run of {before.name}")
         first = state.path
@@ -75,7 +91,7 @@ def row_state(
         found = find_run(runs, row.system, benchmark)
         return RowState(row.name, found, "found" if found else "not run: asked for saved runs only")
     try:
-        made = made_run(runs, row.system, benchmark, corpora, first)
+        made = made_run(runs, row.system, benchmark, workshop, first)
     except NumColBERTError as error:
         # One row that cannot be made must not cost the others; the table says why.
         return RowState(row.name, None, f"{error.message} ({error.hint})")
