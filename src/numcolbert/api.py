@@ -56,6 +56,7 @@ class NumColBERT:
         *,
         engine: str = "auto",
         overwrite: bool = False,
+        skip_bad: bool = False,
         batch_size: int = 32,
         **settings: Any,
     ) -> Index:
@@ -73,6 +74,7 @@ class NumColBERT:
             engine=engine,
             settings=settings,
             overwrite=overwrite,
+            skip_bad=skip_bad,
             batch_size=batch_size,
         )
         return Index(Collection.open(Path(path)), self.encoder)

@@ -67,6 +67,8 @@ def documents_from(
     if docs != "-":
         yield reader(Path(docs), f"'{docs}'")
         return
+    if sys.stdin.isatty():
+        typer.echo("reading from standard input, one document a line; Ctrl-D ends", err=True)
     # Kept in a file, because a build reads its input twice.
     with tempfile.TemporaryDirectory(prefix="numcolbert-") as folder:
         raw = Path(folder) / "stdin"
