@@ -135,6 +135,11 @@ class VarlenAttention:
         return out
 
 
+def nearly_equal(made: Tensor, expected: Tensor) -> bool:
+    """Equal up to what half precision loses, which is a share of the whole and not of each entry."""
+    return bool((made.float() - expected.float()).norm() <= 0.05 * expected.float().norm())
+
+
 def varlen_works(device: torch.device, dtype: torch.dtype, heads: int, head_dim: int) -> bool:
     """Try a small forward and backward, with an empty sequence in it, against the bucketed way."""
     if device.type != "cuda" or dtype not in (torch.bfloat16, torch.float16):
@@ -150,9 +155,7 @@ def varlen_works(device: torch.device, dtype: torch.dtype, heads: int, head_dim:
             (gradient,) = torch.autograd.grad(out.float().square().sum(), parts)
             results.append((out.float(), gradient.float()))
         (out, gradient), (expected, expected_gradient) = results
-        agree = torch.allclose(out, expected, atol=0.03) and torch.allclose(
-            gradient, expected_gradient, atol=0.1, rtol=0.1
-        )
+        agree = nearly_equal(out, expected) and nearly_equal(gradient, expected_gradient)
     except Exception as error:  # noqa: BLE001  whatever a kernel throws means: use the other way
         log.info("variable-length attention is not available: %s", error)
         return False
