@@ -32,7 +32,7 @@ def overlap(first: Any, second: Any) -> float:
 @pytest.fixture
 def small_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make small collections go through every stage, as large ones do."""
-    monkeypatch.setattr("numcolbert.index.plaid_search.automatic_candidates", lambda k: 6 * k)
+    monkeypatch.setattr("numcolbert.index.plaid_search.automatic_candidates", lambda k, passages: 6 * k)
     monkeypatch.setattr(plaid_module, "_UNLISTED", 10)
 
 
@@ -198,7 +198,8 @@ def test_automatic_values_grow_slower_than_the_collection() -> None:
     assert automatic_centroids(1) <= 10
     assert automatic_centroids(4_000_000) / automatic_centroids(1_000_000) == pytest.approx(2, rel=0.01)
     assert automatic_centroids(10**12) == MOST_CENTROIDS
-    assert automatic_candidates(10) >= 10
+    assert automatic_candidates(10_000, 5) >= 10_000
+    assert automatic_candidates(10, 10**6) / automatic_candidates(10, 10**5) < 4
     assert sample_size(PlaidSettings(centroids=10), 1000) < 1000
     assert sample_size(PlaidSettings(), 5) == 5
 

@@ -51,7 +51,7 @@ def search(
 ) -> Scored:
     """The best `k` passages, for a checked query."""
     searchable = view.passages.searchable(allowed)
-    wanted = max(k, view.settings.candidates or automatic_candidates(k))
+    wanted = max(k, view.settings.candidates or automatic_candidates(k, view.passages.count))
     query = view.codec.turn(query)  # [query tokens, slots]
     table = view.centroids @ query.T  # [centroids, query tokens]
     positions = np.flatnonzero(searchable)
