@@ -40,17 +40,24 @@ class Aside:
         with storage_errors(self.target.parent):
             self.target.parent.mkdir(parents=True, exist_ok=True)
             self.folder.mkdir(exist_ok=True)
-        self._held.enter_context(lock.writing(self.folder))
         try:
+            self._held.enter_context(lock.writing(self.folder))
             self._settle_begun()
-        except BaseException:
+        except ConflictError:  # someone else's work lies there
             self._held.close()
+            raise
+        except BaseException:
+            self._leave()
             raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._leave()
+
+    def _leave(self) -> None:
+        """Keep what can be continued, and nothing else."""
         self._held.close()
         begun = self.folder.is_dir() and any(child.is_dir() for child in self.folder.iterdir())
         if not (begun and self._begun["resumable"]):
