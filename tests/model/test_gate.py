@@ -159,40 +159,38 @@ class Block:
 sys.meta_path.insert(0, Block())
 import torch
 from sentence_transformers import MultiVectorEncoder
-model = MultiVectorEncoder(sys.argv[1], trust_remote_code=True, device="cpu")
+texts = torch.load(sys.argv[1], weights_only=True)
+for folder in sys.argv[2:]:
+    model = MultiVectorEncoder(folder, trust_remote_code=True, device="cpu")
+    queries, documents = model.encode_query(texts["queries"]), model.encode_document(texts["documents"])
+    scores = model.similarity(queries, documents)
+    torch.save({"queries": queries, "documents": documents, "scores": scores}, folder + ".pt")
+    model.save_pretrained(folder + "-again")
+    again = MultiVectorEncoder(folder + "-again", trust_remote_code=True, device="cpu")
+    assert torch.equal(scores, again.similarity(again.encode_query(texts["queries"]), documents))
 assert "numcolbert" not in sys.modules
-texts = torch.load(sys.argv[2], weights_only=True)
-queries, documents = model.encode_query(texts["queries"]), model.encode_document(texts["documents"])
-scores = model.similarity(queries, documents)
-model.save_pretrained(sys.argv[1] + "-again")
-again = MultiVectorEncoder(sys.argv[1] + "-again", trust_remote_code=True, device="cpu")
-assert torch.equal(scores, again.similarity(again.encode_query(texts["queries"]), documents))
-torch.save({"queries": queries, "documents": documents, "scores": scores}, sys.argv[3])
 """
 
 
-@pytest.mark.parametrize("reads", ["vector", "hidden"])
 def test_a_checkpoint_opens_where_numcolbert_is_not_installed(  # type: ignore[no-untyped-def]
-    make_model, tmp_path: Path, reads: str, monkeypatch: pytest.MonkeyPatch
+    make_model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HF_MODULES_CACHE", str(tmp_path / "modules"))
-    model = make_model(reads=reads)
-    save_checkpoint(model, tmp_path / "saved", half=False)
-    assert (tmp_path / "saved" / CODE_FILE).is_file()
+    models = {reads: make_model(reads=reads) for reads in ("vector", "hidden")}
+    for reads, model in models.items():
+        save_checkpoint(model, tmp_path / reads, half=False)
+        assert (tmp_path / reads / CODE_FILE).is_file()
     torch.save({"queries": QUERIES, "documents": DOCUMENTS}, tmp_path / "texts.pt")
+    arguments = [str(tmp_path / name) for name in ("texts.pt", *models)]
     done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            WITHOUT_NUMCOLBERT,
-            *(str(tmp_path / n) for n in ("saved", "texts.pt", "out.pt")),
-        ],
-        capture_output=True,
-        text=True,
+        [sys.executable, "-c", WITHOUT_NUMCOLBERT, *arguments], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    other = torch.load(tmp_path / "out.pt", weights_only=True)
-    queries, documents = model.encode_query(QUERIES), model.encode_document(DOCUMENTS)
-    for ours, theirs in zip([*queries, *documents], [*other["queries"], *other["documents"]], strict=True):
-        torch.testing.assert_close(theirs, ours, atol=1e-6, rtol=1e-6)
-    torch.testing.assert_close(other["scores"], model.similarity(queries, documents), atol=1e-5, rtol=1e-5)
+    for reads, model in models.items():
+        other = torch.load(tmp_path / f"{reads}.pt", weights_only=True)
+        queries, documents = model.encode_query(QUERIES), model.encode_document(DOCUMENTS)
+        both = zip([*queries, *documents], [*other["queries"], *other["documents"]], strict=True)
+        for ours, theirs in both:
+            torch.testing.assert_close(theirs, ours, atol=1e-6, rtol=1e-6)
+        scores = model.similarity(queries, documents)
+        torch.testing.assert_close(other["scores"], scores, atol=1e-5, rtol=1e-5)

@@ -31,6 +31,7 @@ def test_the_race_counts_documents_and_queries_by_the_clock() -> None:
     assert [round(s.query_ms_p50, 3) for s in found] == [10.0, 2.0]
 
 
+@pytest.mark.filterwarnings("ignore::numcolbert.model.encoder.QuantityCutOffWarning")
 def test_bench_encode_measures_both(make_model, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     model = make_model()
     save_checkpoint(model, tmp_path / "m")
