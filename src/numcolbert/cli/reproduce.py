@@ -12,6 +12,8 @@ from numcolbert.cli.output import JsonOption, print_json
 from numcolbert.errors import UsageError
 
 if TYPE_CHECKING:
+    from numcolbert.reproduce.engines import EngineRow
+    from numcolbert.reproduce.pictures import Draw
     from numcolbert.reproduce.spec import TableSpec
     from numcolbert.reproduce.table import BenchmarkTable
 
@@ -35,6 +37,15 @@ def reproduce(
     medquant: Annotated[
         Path | None, typer.Option("--medquant", help="The authors' MedQuant folder, to be measured as well.")
     ] = None,
+    model: Annotated[
+        str | None, typer.Option("--model", help="Draw the number tokens of this exported model by t-SNE.")
+    ] = None,
+    training_log: Annotated[
+        Path | None, typer.Option("--training-log", help="Draw this log of losses (JSON lines).")
+    ] = None,
+    engines: Annotated[
+        Path | None, typer.Option("--engines", help="Output of 'numcolbert bench engines --json'.")
+    ] = None,
     saved_only: Annotated[
         bool, typer.Option("--saved-only", help="Run nothing: use the runs that are there.")
     ] = False,
@@ -45,6 +56,7 @@ def reproduce(
 
     Example: [bold]numcolbert reproduce main --benchmarks bench --runs runs -o report[/bold]
     """
+    from numcolbert.reproduce.engines import read_engines
     from numcolbert.reproduce.original import import_original
     from numcolbert.reproduce.page import run_lines, table_grids
     from numcolbert.reproduce.report import as_values, write_report
@@ -79,8 +91,31 @@ def reproduce(
             hint="build them with 'numcolbert data benchmark', or name their folder with --benchmarks",
         )
     if out is not None:
-        write_report(made, out, overwrite=overwrite)
+        measured = read_engines(engines) if engines else []
+        drawings = _drawings(benchmarks, model, training_log, measured)
+        write_report(made, out, drawings=drawings, engines=measured, overwrite=overwrite)
     if as_json:
         print_json(as_values(made))
     else:
         print_grids([grid for _, tables in made for one in tables for grid in table_grids(one)])
+
+
+def _drawings(
+    benchmarks: Path, model: str | None, training_log: Path | None, engines: list[EngineRow]
+) -> list[Draw]:
+    """The figures that need more than runs."""
+    from numcolbert.reproduce.pictures import latency, training, tsne
+    from numcolbert.train.benchmarks import read_benchmark
+
+    drawings = []
+    if model is not None:
+        from numcolbert.model.encoder import Encoder
+
+        encoder = Encoder.load(model)
+        folders = [benchmarks / name for name in ("openfinquant", "openmedquant")]
+        drawings += [tsne(read_benchmark(f), encoder.encode_queries) for f in folders if f.is_dir()]
+    if training_log is not None:
+        drawings.append(training(training_log))
+    if engines:
+        drawings.append(latency(engines))
+    return drawings

@@ -11,6 +11,7 @@ from numcolbert import __version__
 from numcolbert.report.grid import Entry, Grid
 from numcolbert.report.html import Page, Picture, Section
 from numcolbert.report.tables import table_grid, tukey_grid
+from numcolbert.reproduce.engines import EngineRow, engine_grid
 from numcolbert.reproduce.spec import TableSpec
 from numcolbert.reproduce.summary import summary
 from numcolbert.reproduce.table import BenchmarkTable
@@ -59,7 +60,9 @@ def main_grid(table: BenchmarkTable) -> Grid:
 
 
 def report_page(
-    tables: Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]], pictures: Sequence[Picture] = ()
+    tables: Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]],
+    pictures: Sequence[Picture] = (),
+    engines: Sequence[EngineRow] = (),
 ) -> Page:
     sections = []
     for spec, made in tables:
@@ -67,6 +70,8 @@ def report_page(
         suites = [table for table in made if table.is_suite]
         grids = [grid for table in (*whole, *suites) for grid in table_grids(table)]
         sections.append(Section(spec.title, grids, text=[spec.note] if spec.note else []))
+    if engines:
+        sections.append(Section("Engines", [engine_grid(engines)]))
     if pictures:
         sections.append(Section("Figures", pictures=pictures))
     first = [summary(table) for _, made in tables[:1] for table in made if not table.is_suite]

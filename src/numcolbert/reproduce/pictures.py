@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from numcolbert.report.figures import operator_bars
+import numpy as np
+from numpy.typing import NDArray
+
+from numcolbert.errors import InputError
+from numcolbert.report.figures import latency_curve, operator_bars, training_curve, tsne_scatter
 from numcolbert.report.html import Picture
+from numcolbert.reproduce.engines import EngineRow
 from numcolbert.reproduce.table import BenchmarkTable
+from numcolbert.train.benchmarks import Benchmark
+from numcolbert.types import QueryEncoding
+
+Draw = Callable[[Path], Picture]
+"""Makes a figure in the folder given."""
 
 
 def operator_pictures(table: BenchmarkTable, folder: Path) -> list[Picture]:
@@ -25,3 +36,51 @@ def operator_pictures(table: BenchmarkTable, folder: Path) -> list[Picture]:
         path = operator_bars(values, measure, folder / f"{name}.png")
         pictures.append(Picture(path, f"{table.benchmark}: {measure} by operator"))
     return pictures
+
+
+def number_tokens(
+    encodings: Sequence[QueryEncoding], operators: Sequence[str], threshold: float = 0.5
+) -> tuple[NDArray[np.float32], list[str]]:
+    """Ungated vectors of the tokens the detector takes for numbers, with the operator of their query."""
+    vectors, labels = [], []
+    for encoding, operator in zip(encodings, operators, strict=True):
+        detected = np.flatnonzero(encoding.probabilities > threshold)
+        vectors.append(encoding.ungated()[detected])
+        labels += [operator] * len(detected)
+    if not labels:
+        raise InputError(
+            "The model detects no number in these queries.",
+            hint="draw this figure with a model that has a gate",
+        )
+    return np.concatenate(vectors), labels
+
+
+def tsne(benchmark: Benchmark, encode: Callable[[Sequence[str]], Sequence[QueryEncoding]]) -> Draw:
+    """t-SNE of the detected number tokens, coloured by operator."""
+
+    def draw(folder: Path) -> Picture:
+        operators = [str(benchmark.attributes[query]["operator"]) for query in benchmark.query_ids]
+        vectors, labels = number_tokens(encode(benchmark.query_texts), operators)
+        path = tsne_scatter(vectors, labels, folder / f"tsne-{benchmark.name}.png")
+        return Picture(path, f"{benchmark.name}: t-SNE of the detected number tokens by operator")
+
+    return draw
+
+
+def training(log: Path) -> Draw:
+    def draw(folder: Path) -> Picture:
+        return Picture(training_curve(log, folder / "training.png"), "Losses during training")
+
+    return draw
+
+
+def latency(rows: Sequence[EngineRow]) -> Draw:
+    """Milliseconds a query against collection size, one curve an engine."""
+
+    def draw(folder: Path) -> Picture:
+        curves: dict[str, dict[int, float]] = {}
+        for row in rows:
+            curves.setdefault(row.label, {})[row.passages] = row.p50_ms / 1000
+        return Picture(latency_curve(curves, folder / "latency.png"), "Latency against collection size")
+
+    return draw

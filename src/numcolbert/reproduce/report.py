@@ -11,8 +11,9 @@ from typing import Any
 from numcolbert.files import replacing_folder
 from numcolbert.report.grid import to_latex, to_markdown
 from numcolbert.report.html import write
+from numcolbert.reproduce.engines import EngineRow, engine_grid
 from numcolbert.reproduce.page import report_page, table_grids
-from numcolbert.reproduce.pictures import operator_pictures
+from numcolbert.reproduce.pictures import Draw, operator_pictures
 from numcolbert.reproduce.spec import TableSpec
 from numcolbert.reproduce.summary import summary
 from numcolbert.reproduce.table import BenchmarkTable
@@ -20,15 +21,25 @@ from numcolbert.reproduce.table import BenchmarkTable
 Made = Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]]
 
 
-def write_report(made: Made, folder: Path, *, overwrite: bool = False) -> None:
+def write_report(
+    made: Made,
+    folder: Path,
+    *,
+    drawings: Sequence[Draw] = (),
+    engines: Sequence[EngineRow] = (),
+    overwrite: bool = False,
+) -> None:
+    """Write the folder; `drawings` are further figures, `engines` what the engine benchmark measured."""
     with replacing_folder(folder, overwrite=overwrite) as aside:
         pictures = [
             p for _, tables in made for table in tables for p in operator_pictures(table, aside / "figures")
         ]
-        write(report_page(made, pictures), aside / "report.html")
+        pictures += [draw(aside / "figures") for draw in drawings]
+        write(report_page(made, pictures, engines), aside / "report.html")
         grids = [(spec, table_grids(table)) for spec, tables in made for table in tables]
         parts = [f"{summary(table)}\n" for _, tables in made[:1] for table in tables if not table.is_suite]
         parts += [to_markdown(grid) for _, group in grids for grid in group]
+        parts += [to_markdown(engine_grid(engines))] if engines else []
         (aside / "tables.md").write_text("\n".join(parts), encoding="utf-8")
         latex = "\n".join(to_latex(grid) for _, group in grids for grid in group)
         (aside / "tables.tex").write_text(latex, encoding="utf-8")
