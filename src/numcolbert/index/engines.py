@@ -30,26 +30,20 @@ SAMPLE_A_CENTROID = 48
 
 
 def engine_class(name: str) -> Any:
-    try:
-        module, attribute = ENGINES[name]
-    except KeyError:
-        raise UsageError(
-            f"There is no engine '{name}'.", hint="choose one of " + ", ".join([AUTO, *ENGINES])
-        ) from None
+    module, attribute = ENGINES[name]
     return getattr(import_module(module), attribute)
 
 
 def check_settings(name: str, settings: Mapping[str, Any]) -> None:
-    """Refuse what the engine does not know, before any work is done."""
-    if name == "flat":
-        if settings:
-            raise UsageError(
-                f"The engine 'flat' has no setting '{next(iter(settings))}'.",
-                hint="leave it out, or use plaid",
-            )
-        return
-    engine_class("plaid" if name == AUTO else name)
-    _plaid_settings(settings)  # `auto` ignores them for a small collection
+    """Refuse an engine or a setting that we do not know, before any work is done."""
+    if name not in (AUTO, *ENGINES):
+        raise UsageError(f"There is no engine '{name}'.", hint="choose one of " + ", ".join([AUTO, *ENGINES]))
+    if name == "flat" and settings:
+        raise UsageError(
+            f"The engine 'flat' has no setting '{next(iter(settings))}'.", hint="leave it out, or use plaid"
+        )
+    if settings:
+        _plaid_settings(settings)  # `auto` ignores them for a small collection
 
 
 def _plaid_settings(settings: Mapping[str, Any]) -> PlaidSettings:
@@ -69,11 +63,11 @@ def create_engine(
     name: str, folder: Path, dim: int, settings: Mapping[str, Any], spool: Engine | None = None
 ) -> Engine:
     """An empty engine; one that learns from vectors learns from those in `spool`, which it will hold."""
-    from numcolbert.index.plaid_settings import automatic_centroids
-
     kind = engine_class(name)
     if name == "flat":
         return cast(Engine, kind.create(folder, dim))
+    from numcolbert.index.plaid_settings import automatic_centroids  # compiled code, slow to load
+
     if spool is None or not spool.count:
         return cast(Engine, kind.create(folder, dim, _plaid_settings(settings)))
     vectors = int(spool.stats()["vectors"])
