@@ -67,6 +67,8 @@ def test_another_model_is_refused_with_the_right_one_named() -> None:
         manifest().require_model("mine", "e" * 64, Path("idx"))
     assert "'default'" in caught.value.message and "'mine'" in caught.value.message
     assert "--model default" in caught.value.hint
+    with pytest.raises(ModelError, match="no longer"):
+        manifest().require_model("default", "e" * 64, Path("idx"))
 
 
 def test_a_checksum_goes_on_from_a_known_beginning(tmp_path: Path) -> None:

@@ -53,6 +53,11 @@ class Manifest:
     def require_model(self, name: str, fingerprint: str, folder: Path) -> None:
         if fingerprint == self.model_fingerprint:
             return
+        if name == self.model:
+            raise ModelError(
+                f"The model '{name}' is no longer the one that the index '{folder}' was built with.",
+                hint="put the former model back, or build the index again",
+            )
         raise ModelError(
             f"The index '{folder}' was built with the model '{self.model}' "
             f"({self.model_fingerprint[:12]}), not with '{name}' ({fingerprint[:12]}).",
