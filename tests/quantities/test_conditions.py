@@ -73,6 +73,65 @@ def test_phrases_behind_the_threshold(query: str, operator: str) -> None:
     assert condition.operator == operator
 
 
+@pytest.mark.parametrize(
+    ("query", "operator"),
+    [
+        # Behind a number "min" is the minute, before it or behind a unit the minimum.
+        ("runs below 10 min", "<"), ("10 min or less", "<="), ("a walk of 10 min", "="), ("max 10 min", "<="),
+        ("at least 10 min", ">="), ("min 5 kg", ">="), ("10 kg min", ">="), ("5 min max", "<="),
+        # Not reaching a value is less than it, not exceeding it allows it.
+        ("did not reach 5 kg", "<"), ("not reaching 5 kg", "<"), ("failed to reach 5 kg", "<"),
+        ("never reached 5 kg", "<"), ("doesn't quite reach 5 kg", "<"), ("without reaching 5 kg", "<"),
+        ("falling short of 5 kg", "<"), ("fell short of 5 kg", "<"), ("not as heavy as 5 kg", "<"),
+        ("reaching 5 kg", "="), ("did not exceed 5 kg", "<="), ("fails to exceed 5 kg", "<="),
+        ("does not go above 5 kg", "<="), ("does not drop below 5 kg", ">="), ("not short of 5 kg", ">="),
+    ],
+)  # fmt: skip
+def test_units_and_negated_verbs(query: str, operator: str) -> None:
+    (condition,) = conditions(query)
+    assert condition.operator == operator
+
+
+COMPARATIVES = {
+    ">": [
+        "more expensive", "hotter", "warmer", "deeper", "thicker", "richer", "spicier", "more spacious",
+        "saltier", "less affordable", "less compact", "costlier", "more highly priced",
+    ],
+    "<": [
+        "less expensive", "colder", "cooler", "shallower", "thinner", "poorer", "cheaper", "more affordable",
+        "less spacious", "less deep", "dimmer", "newer", "sooner",
+    ],
+}  # fmt: skip
+OPPOSITE = {">": "<=", "<": ">="}
+
+
+@pytest.mark.parametrize(
+    ("operator", "word"), [(o, word) for o, words in COMPARATIVES.items() for word in words]
+)
+@pytest.mark.parametrize("threshold", ["500 dollars", "40 °C", "12"])
+def test_comparatives(operator: str, word: str, threshold: str) -> None:
+    """Also those that no list names; negation turns them round and lets the threshold in."""
+    query = f"things {word} than {threshold}"
+    (condition,) = conditions(query)
+    assert (condition.operator, query[slice(*condition.span)]) == (operator, f"{word} than {threshold}")
+    (condition,) = conditions(f"things no {word} than {threshold}")
+    assert condition.operator == OPPOSITE[operator]
+
+
+@pytest.mark.parametrize(
+    ("query", "operator"),
+    [
+        ("faster than 90 km/h", ">"), ("slower than 90 km/h", "<"), ("quicker than 3 hours", "<"),
+        ("faster than 10 s", "<"), ("slower than 3 hours", ">"), ("no slower than 3 hours", "<="),
+        ("3 hours or faster", "<="), ("90 km/h or faster", ">="), ("5 °C or colder", "<="),
+        ("5 °C or warmer", ">="), ("other than 5 kg", "="), ("equal to or lighter than 5 kg", "<="),
+    ],
+)  # fmt: skip
+def test_direction_depends_on_what_is_measured(query: str, operator: str) -> None:
+    (condition,) = conditions(query)
+    assert condition.operator == operator
+
+
 @pytest.mark.parametrize("query", ["between 5 and 7 kg", "from 5 to 7 kg", "5-7 kg", "5 to 7 kg"])
 def test_ranges(query: str) -> None:
     (condition,) = conditions(f"loads {query}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from numcolbert.quantities.comparatives import BEHIND, COMPARATIVE, asks_for_more
 from numcolbert.quantities.extract import extract
 from numcolbert.types import Condition, Operator, Quantity
 
@@ -14,47 +15,37 @@ CONVERTED_TOLERANCE = 5e-3
 APPROXIMATE_TOLERANCE = 0.1
 """The same where one side says "about"."""
 
-_ADJECTIVES_UP = (
-    "more|greater|higher|larger|bigger|older|longer|heavier|taller|wider|faster|deeper|thicker|stronger|hotter|"
-    "warmer|farther|further|later|better|brighter|louder|costlier|dearer|pricier|steeper|broader"
-)
-_ADJECTIVES_DOWN = (
-    "less|fewer|lower|smaller|cheaper|lighter|shorter|younger|narrower|slower|shallower|thinner|weaker|cooler|"
-    "colder|nearer|closer|earlier|worse|quieter|tinier"
-)
-_NO = r"(?:no|not|never|isn['’]t|aren['’]t)"
+_NOT = r"(?:no|not|never|\w+n['’]t)"
+_FAIL = r"(?:fail(?:s|ed|ing|ure)?\s+to|without|unable\s+to)"
+_EXCEED = r"(?:exceed|surpass|top|beat|pass|outstrip)(?:s|es|ing|ed|p(?:ed|ing))?"
+_REACH = r"(?:reach|hit|attain|achieve|make|meet)(?:s|es|ing|ting|d|ed)?"
+_MOVE = r"(?:(?:go|get|rise|climb|run|come|fall|drop|sink|dip|be|stay)(?:s|es|ing|ping)?\s+)"
 # (operator, phrases before the threshold); the first that matches the words right before it wins.
 _BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
     ("<=", (
-        rf"{_NO} (?:\w+ )?(?:{_ADJECTIVES_UP}) than",
-        rf"{_NO} (?:above|over|beyond|upwards of)",
-        rf"(?:{_NO}|does not|do not|must not|doesn['’]t|don['’]t) (?:exceed(?:s|ing)?|surpass(?:ing)?)",
+        rf"{_NOT} {_MOVE}?(?:above|over|beyond|past|upwards of|in excess of)",
+        rf"(?:{_NOT}|{_FAIL}) {_EXCEED}",
     )),
     (">=", (
-        rf"{_NO} (?:\w+ )?(?:{_ADJECTIVES_DOWN}) than",
-        rf"{_NO} (?:below|under)",
-        r"does not fall below",
-        r"(?:greater|more|higher|larger) than or equal to",
-        r"equal to or (?:greater|more|higher|larger) than",
+        rf"{_NOT} {_MOVE}?(?:below|under|beneath|short of)",
         r"at least|at the (?:very )?least|(?:a )?minimum(?: of)?|min\.?|starting (?:at|from)",
         r">=|=>|≥|⩾",
     )),
+    ("<", (
+        rf"(?:{_NOT}|{_FAIL}) (?:yet |quite |even |ever )?(?:{_REACH}|as (?:much|many|high|\w+) as)",
+    )),
     ("<=", (
-        r"(?:less|lower|smaller|fewer) than or equal to",
-        r"equal to or (?:less|lower|smaller|fewer) than",
         r"at (?:the )?most|(?:a )?maximum(?: of)?|max\.?|up to|as (?:much|many|high) as|within",
         r"capped at|limited to",
         r"<=|=<|≤|⩽",
     )),
     (">", (
-        rf"(?:{_ADJECTIVES_UP}) than",
         r"above|over|exceed(?:s|ing|ed)?|beyond|north of|in excess of|upwards? of|surpass(?:es|ing|ed)?",
         r"topp(?:ing|ed)|tops|past|beat(?:s|ing)?",
         r"[>＞]",
     )),
     ("<", (
-        rf"(?:{_ADJECTIVES_DOWN}) than",
-        r"below|under|beneath|short of|south of|shy of",
+        r"below|under|beneath|(?:fall(?:s|ing|en)? |fell )?short of|south of|shy of|miss(?:es|ing|ed)?",
         r"[<＜]",
     )),
     ("=", (
@@ -77,17 +68,27 @@ _PATTERNS = [
     )
     for operator, phrases in _BEFORE
 ]
-_RANGE = re.compile(r"\b(?:between|from|ranging from|(?:in )?(?:the|a) range (?:of|from))\s+$", re.IGNORECASE)
-_UP_TAIL = rf"more|greater|higher|larger|above|over|up|upwards?|beyond|{_ADJECTIVES_UP}"
-_DOWN_TAIL = rf"less|fewer|lower|smaller|below|under|{_ADJECTIVES_DOWN}"
-_TAILS: tuple[tuple[Operator, str, str], ...] = (
-    (">=", _UP_TAIL, "minimum|min"),
-    ("<=", _DOWN_TAIL, "maximum|max|tops"),
+_THAN = re.compile(
+    rf"(?<![\w'’])(?P<not>{_NOT}\s+(?:any\s+|much\s+)?)?(?P<or>equal\s+to\s+or\s+)?(?P<comparative>{COMPARATIVE})\s+than"
+    rf"(?P<equal>\s+or\s+equal\s+to)?{_FILLER}$",
+    re.IGNORECASE,
 )
-_AFTER = [  # a number behind them opens the next condition: "over 5 kg and under 7 m"
-    (operator, re.compile(rf"\s*,?\s*(?:(?:or|and)\s+(?:{tail})|{label})\b(?!\s+\S*\d)", re.IGNORECASE))
-    for operator, tail, label in _TAILS
+_RANGE = re.compile(r"\b(?:between|from|ranging from|(?:in )?(?:the|a) range (?:of|from))\s+$", re.IGNORECASE)
+# Behind the threshold. A number behind them opens the next condition: "over 5 kg and under 7 m".
+_OR_BEYOND = r"\s*,?\s*(?:or|and)\s+(?:{})\b(?!\s+\S*\d)"
+_BOUND = r"\s*,?\s*(?:{})\b(?!\s+\S*\d)"
+_DIRECTIONS: list[tuple[Operator, re.Pattern[str]]] = [
+    (">=", re.compile(_OR_BEYOND.format("above|over|up|upwards?|beyond"), re.IGNORECASE)),
+    ("<=", re.compile(_OR_BEYOND.format("below|under"), re.IGNORECASE)),
 ]
+_BOUNDS: list[tuple[Operator, re.Pattern[str]]] = [
+    (">=", re.compile(_BOUND.format("minimum|min"), re.IGNORECASE)),
+    ("<=", re.compile(_BOUND.format("maximum|max|tops"), re.IGNORECASE)),
+]
+_OPERATORS: dict[tuple[bool, bool], Operator] = {
+    (True, False): ">", (False, False): "<", (True, True): ">=", (False, True): "<=",
+}  # fmt: skip
+"""By whether more is asked for, and whether the threshold itself is good enough."""
 
 
 def conditions(query: str) -> list[Condition]:
@@ -109,16 +110,34 @@ def _condition(query: str, quantity: Quantity, floor: int) -> Condition | None:
         return Condition("range", quantity, (opener.start() if opener else start, end))
     if query[quantity.value_span[1] : quantity.value_span[1] + 1] == "+":  # "5+ years"
         return Condition(">=", quantity, (start, max(end, quantity.value_span[1] + 1)))
-    for operator, pattern in _AFTER:
-        # Behind the unit ("5 kg or more") or between number and unit ("5 or more children").
-        if tail := pattern.match(query, end) or pattern.match(query, quantity.value_span[1]):
-            return Condition(operator, quantity, (start, max(end, tail.end())))
+    if tail := _behind(query, quantity):
+        return Condition(tail[0], quantity, (start, max(end, tail[1])))
+    window = max(floor, start - 48)
+    if than := _THAN.search(query, window, start):
+        more = asks_for_more(than["comparative"], quantity.dimension) != bool(than["not"])
+        inclusive = bool(than["not"] or than["or"] or than["equal"])
+        return Condition(_OPERATORS[more, inclusive], quantity, (than.start(), end))
     for operator, pattern in _PATTERNS:
-        if head := pattern.search(query, max(floor, start - 48), start):
+        if head := pattern.search(query, window, start):
             return Condition(operator, quantity, (head.start(), end))
     if quantity.unit is None and quantity.value == int(quantity.value):
         return None  # "top 10 phones", "iPhone 15"
     return Condition("=", quantity, (start, end))
+
+
+def _behind(query: str, quantity: Quantity) -> tuple[Operator, int] | None:
+    """The operator that stands behind the unit ("5 kg or more") or the number ("5 or more children")."""
+    end = quantity.span[1]
+    for position in (end, quantity.value_span[1]):
+        if match := BEHIND.match(query, position):
+            return _OPERATORS[asks_for_more(match[1], quantity.dimension), True], match.end()
+        for operator, pattern in _DIRECTIONS:
+            if match := pattern.match(query, position):
+                return operator, match.end()
+    for operator, pattern in _BOUNDS:  # never right behind the number: there "min" is a unit
+        if match := pattern.match(query, end):
+            return operator, match.end()
+    return None
 
 
 def satisfies(quantity: Quantity, condition: Condition) -> bool | None:

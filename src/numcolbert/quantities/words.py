@@ -15,4 +15,7 @@ NOT_TIED = frozenset(_LISTS["not_tied"].split())
 RATE_MODIFIERS = frozenset(_LISTS["rate_modifiers"].split())
 RATE_NOUNS = frozenset(_LISTS["rate_nouns"].split())
 LABELS = frozenset(_LISTS["labels"].split())
+DOWNWARD = frozenset(_LISTS["downward"].split())
+DOWNWARD_AFTER_MORE = frozenset(_LISTS["downward_after_more"].split())
+SPEED = frozenset(_LISTS["speed"].split())
 IRREGULAR_PLURALS: dict[str, str] = _LISTS["irregular_plurals"]
