@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -156,6 +159,34 @@ def test_strangers_get_centroids_of_their_own(tmp_path: Path, clustered_passages
     assert reopened.stats() == after
 
 
+def test_one_odd_document_is_no_reason_to_grow(
+    tmp_path: Path, clustered_passages: Make, random_passages: Make
+) -> None:
+    passages = clustered_passages(300)
+    engine = PlaidEngine.create(tmp_path, 32)
+    engine.add(range(300), passages)
+    before = engine.stats()["centroids"]
+    engine.add([300], random_passages(1, seed=9))
+    assert engine.stats()["centroids"] == before
+    assert engine.search(random_passages(1, seed=9)[0], 1).keys.tolist() == [300]
+
+
+def test_an_index_that_begins_with_one_passage_grows_with_what_comes(
+    tmp_path: Path, clustered_passages: Make
+) -> None:
+    passages = clustered_passages(600)
+    engine = PlaidEngine.create(tmp_path, 32)
+    engine.add([0], passages[:1])
+    for begin in range(1, 600, 50):
+        engine.add(range(begin, min(600, begin + 50)), passages[begin : begin + 50])
+    engine.commit()
+    assert engine.stats()["centroids"] > 100
+    exact = FlatEngine.create(tmp_path / "flat", 32)
+    exact.add(range(600), passages)
+    queries = clustered_passages(20, seed=5)
+    assert np.mean([overlap(engine.search(q, 10), exact.search(q, 10)) for q in queries]) > 0.85
+
+
 def test_drift_is_measured_and_a_rebuild_advised(
     tmp_path: Path, clustered_passages: Make, random_passages: Make
 ) -> None:
@@ -212,3 +243,22 @@ def test_the_same_seed_builds_the_same_files(tmp_path: Path, clustered_passages:
         engine.commit()
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
+
+
+def test_opening_ten_million_vectors_reads_none_of_them(tmp_path: Path, random_passages: Make) -> None:
+    engine = PlaidEngine.create(tmp_path, 32)
+    engine.add(range(50), random_passages(50))
+    engine.commit()
+    engine.close()
+    state = json.loads((tmp_path / "state.json").read_text())
+    rows = {"codes": 10**7, "lengths": 10**7, "residuals": 10**7, "keys": 300_000, "ends": 300_000}
+    for name, count in rows.items():  # files with holes: as large as the real ones, and empty
+        column = state["columns"][name]
+        column["rows"] = count
+        width = max(1, column["width"]) * np.dtype(column["dtype"]).itemsize
+        os.truncate(tmp_path / column["file"], count * width)
+    (tmp_path / "state.json").write_text(json.dumps(state))
+    begin = time.perf_counter()
+    large = PlaidEngine.open(tmp_path)
+    assert time.perf_counter() - begin < 0.5
+    assert large.stats()["vectors"] == 10**7

@@ -184,21 +184,24 @@ class PlaidEngine:
         labels = self._cells.nearest(vectors)
         distances = _square_distances(vectors, centroids, labels)
         error = float(distances.mean())
-        limit = GROW_AT * max(self._columns.facts["build_error"], 1e-4)
-        if self._settings.centroids is None and error > limit and len(centroids) < MOST_CENTROIDS:
-            strangers = vectors[distances > limit]
-            target = automatic_centroids(len(self._view.codes) + len(vectors)) - len(centroids)
-            count = min(max(target, len(strangers) // 64, 1), MOST_CENTROIDS - len(centroids))
+        strangers = vectors[distances > GROW_AT * max(self._columns.facts["build_error"], 1e-4)]
+        if error > GROW_AT * self._columns.facts["build_error"] and self._may_grow(len(strangers)):
+            room = MOST_CENTROIDS - len(centroids)
+            missing = automatic_centroids(len(self._view.codes) + len(vectors)) - len(centroids)
+            count = min(max(missing, len(strangers) // 64), len(strangers) // 4, room)
             self._columns.append(centroids=train_centroids(strangers, count, self._settings.seed))
             self._view = self._look()
-            return self._label_again(vectors)
+            centroids = self._view.centroids
+            self._cells = Cells.of(centroids, self._settings.seed)
+            labels = self._cells.nearest(vectors)
+            error = float(_square_distances(vectors, centroids, labels).mean())
         return labels, error
 
-    def _label_again(self, vectors: NDArray[np.float32]) -> tuple[NDArray[np.int64], float]:
-        centroids = self._view.centroids
-        self._cells = Cells.of(centroids, self._settings.seed)
-        labels = self._cells.nearest(vectors)
-        return labels, float(_square_distances(vectors, centroids, labels).mean())
+    def _may_grow(self, strangers: int) -> bool:
+        """A few odd vectors make no centroid: it takes some hundred, or a good part of a small collection."""
+        enough = min(256, max(16, len(self._view.codes) // 4))
+        fixed = self._settings.centroids is not None
+        return strangers >= enough and not fixed and len(self._view.centroids) < MOST_CENTROIDS
 
     def delete(self, keys: Sequence[int]) -> None:
         with self._changing:
