@@ -10,6 +10,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.staticfiles import StaticFiles
 
 from numcolbert import __version__
@@ -24,6 +25,12 @@ from numcolbert.server.routes import router
 
 PAGE = Path(__file__).parent / "web"
 LARGEST_BODY = 32 * 1024 * 1024
+SAFETY = {
+    "content-security-policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+}
+"""The page runs its own scripts only, whatever an indexed text holds."""
 log = logging.getLogger("numcolbert.server")
 
 
@@ -44,6 +51,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifetime(app: FastAPI) -> AsyncIterator[None]:
+        await run_in_threadpool(_warm_up, index)
         live.watch(look_every)
         app.state.ready = True
         yield
@@ -57,6 +65,8 @@ def create_app(
         version=__version__,
         description="Search that understands numbers.",
         lifespan=lifetime,
+        docs_url=None,  # the framework's own pages load scripts from elsewhere; ours is under web/docs
+        redoc_url=None,
     )
     app.state.live, app.state.jobs, app.state.metrics = live, jobs, Metrics()
     app.state.read_only, app.state.examples, app.state.ready = read_only, list(examples), False
@@ -66,6 +76,12 @@ def create_app(
     app.middleware("http")(_observe)
     app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
     return app
+
+
+def _warm_up(index: Index) -> None:
+    """Let the first person not pay for compiling kernels and loading units."""
+    for gate in (True, False):
+        index.search("more than 1 kg", k=1, gate=gate)
 
 
 async def _observe(request: Request, proceed: Callable[[Request], Awaitable[Response]]) -> Response:
@@ -87,6 +103,8 @@ async def _observe(request: Request, proceed: Callable[[Request], Awaitable[Resp
             response = problem(500, "failed", "The server met an unexpected error.", hint)
     seconds = time.perf_counter() - start
     response.headers["x-request-id"] = request_id
+    for name, value in SAFETY.items():
+        response.headers[name] = value
     route = getattr(request.scope.get("route"), "path", "other")
     request.app.state.metrics.observe(request.method, route, response.status_code, seconds)
     fields = {

@@ -7,6 +7,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from numcolbert.api import Explanation, Results
+from numcolbert.quantities import units
+from numcolbert.search.describe import base_unit
 from numcolbert.search.results import JudgedQuantity
 from numcolbert.types import Condition, Document, Hit, Quantity
 
@@ -63,6 +65,7 @@ class QuantityOut(Wire):
     unit: str | None = Field(description="Canonical name; null for a bare number.")
     dimension: str = Field(description="Quantities of the same dimension can be compared.")
     base_value: float = Field(description="The value in the base unit of its dimension.")
+    base_unit: str = Field(description="The name of that base unit; empty for a bare number.")
     span: tuple[int, int] = Field(description="Where it stands: start and end, in code points.")
     low: float | None = Field(None, description="Lower end of a range.")
     high: float | None = Field(None, description="Upper end of a range.")
@@ -80,6 +83,7 @@ class QuantityOut(Wire):
             unit=quantity.unit,
             dimension=quantity.dimension,
             base_value=quantity.base_value,
+            base_unit=base_unit(quantity.dimension),
             span=quantity.span,
             low=quantity.low,
             high=quantity.high,
@@ -92,16 +96,32 @@ class QuantityOut(Wire):
 
 class ConditionOut(Wire):
     operator: Literal["=", ">", "<", ">=", "<=", "range"] = Field(description="How to compare.")
+    text: str = Field(description="As it stands in the query.", examples=["higher than 8,000 metres"])
     span: tuple[int, int] = Field(description="Operator words and threshold in the query.")
     quantity: QuantityOut = Field(description="The threshold.")
+    factor: float = Field(description="base_value = factor × value + offset, for the threshold's unit.")
+    offset: float = Field(description="Not 0 for temperatures only.")
 
     @classmethod
     def of(cls, condition: Condition, query: str) -> ConditionOut:
+        start, end = condition.span
+        factor, offset = _conversion(condition.quantity)
         return cls(
             operator=condition.operator,
+            text=query[start:end],
             span=condition.span,
             quantity=QuantityOut.of(condition.quantity, query),
+            factor=factor,
+            offset=offset,
         )
+
+
+def _conversion(quantity: Quantity) -> tuple[float, float]:
+    """Factor and offset of a quantity's unit, so that a client can show base values in that unit."""
+    unit = units.find(quantity.unit) if quantity.unit else None
+    if unit is not None:
+        return unit.factor, unit.offset
+    return (quantity.base_value / quantity.value if quantity.value else 1.0), 0.0
 
 
 class HitOut(Wire):

@@ -1,6 +1,10 @@
 // The number line: where the threshold lies, and where each hit's value lies beside it.
+import { threshold, toBase, toUnit, withUnit } from "./units.js";
+
 const SVG = "http://www.w3.org/2000/svg";
-const figure = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 4 });
+const HEIGHT = 104;
+const AXIS = 76;
+const LETTER = 6.4; // width of a letter of a label, roughly
 
 function shape(name, attributes, text) {
   const made = document.createElementNS(SVG, name);
@@ -15,62 +19,119 @@ function scaleFor(values, width) {
   const high = Math.max(...values);
   const logarithmic = low > 0 && high / low > 100;
   const at = logarithmic ? Math.log10 : (value) => value;
-  const spread = at(high) - at(low) || Math.abs(at(high)) || 1;
-  const start = at(low) - 0.08 * spread;
-  const end = at(high) + 0.08 * spread;
-  return { logarithmic, x: (value) => ((at(value) - start) / (end - start)) * width };
+  const back = logarithmic ? (place) => 10 ** place : (place) => place;
+  const spread = at(high) - at(low) || Math.abs(at(high)) * 0.2 || 1;
+  const start = at(low) - 0.1 * spread;
+  const end = at(high) + 0.1 * spread;
+  return { logarithmic, x: (value) => ((at(value) - start) / (end - start)) * width, from: back(start), to: back(end) };
 }
 
-function satisfiedZone(condition, x, width) {
-  const { operator, quantity } = condition;
-  const at = x(quantity.base_value);
-  if (operator === "range") return [x(quantity.base_low ?? quantity.base_value), x(quantity.base_high ?? quantity.base_value)];
-  if (operator.startsWith(">")) return [at, width];
-  if (operator.startsWith("<")) return [0, at];
-  return [at - 3, at + 3];
+// Round values in the unit of the threshold, from one end of the line to the other.
+function ticks({ logarithmic, from, to }, condition) {
+  const [low, high] = [toUnit(condition, from), toUnit(condition, to)].sort((a, b) => a - b);
+  const found = [];
+  if (logarithmic) {
+    const decades = Math.ceil((Math.log10(high) - Math.log10(low)) / 7);
+    for (let power = Math.ceil(Math.log10(low)); power <= Math.log10(high); power += decades) found.push(10 ** power);
+    return found;
+  }
+  const rough = (high - low) / 5;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = [1, 2, 5, 10].map((times) => times * power).find((size) => size >= rough);
+  for (let value = Math.ceil(low / step) * step; value <= high; value += step) found.push(Number(value.toPrecision(10)));
+  return found;
 }
 
-export function drawLine(holder, results, pick) {
-  const condition = results.conditions[0];
-  const points = [];
-  results.hits.forEach((hit, rank) => {
-    for (const quantity of hit.quantities) {
-      if (condition && quantity.dimension === condition.quantity.dimension) points.push({ rank, hit, quantity });
-    }
-  });
-  holder.hidden = !points.length;
-  if (!points.length) return;
+function limits(condition) {
+  const { quantity, operator } = condition;
+  if (operator === "range") return [quantity.base_low, quantity.base_high];
+  if (operator.startsWith(">")) return [quantity.base_value, Infinity];
+  if (operator.startsWith("<")) return [-Infinity, quantity.base_value];
+  return [quantity.base_low ?? quantity.base_value, quantity.base_high ?? quantity.base_value];
+}
 
-  const svg = holder.querySelector("svg");
-  const width = Math.max(280, holder.clientWidth || 600);
-  const limits = [condition.quantity.base_value, condition.quantity.base_low, condition.quantity.base_high].filter((v) => v !== null);
-  const { x, logarithmic } = scaleFor([...limits, ...points.map((point) => point.quantity.base_value)], width);
-  const [from, to] = satisfiedZone(condition, x, width);
-  svg.setAttribute("viewBox", `0 0 ${width} 92`);
-  svg.setAttribute("aria-label", `Number line: ${points.length} values around ${condition.quantity.text}`);
-  const parts = [
-    shape("rect", { class: "zone", x: from, y: 8, width: Math.max(0, to - from), height: 52, rx: 4 }),
-    shape("line", { class: "axis", x1: 0, x2: width, y1: 60, y2: 60 }),
-    shape("line", { class: "threshold", x1: x(condition.quantity.base_value), x2: x(condition.quantity.base_value), y1: 4, y2: 66 }),
-  ];
+// A label in the middle of `at`, moved inwards at the ends; null where it would touch one that is there.
+function place(label, at, width, taken) {
+  const half = (label.length * LETTER) / 2;
+  const middle = Math.min(width - half, Math.max(half, at));
+  if (taken.some(([from, to]) => middle - half < to + 8 && middle + half > from - 8)) return null;
+  taken.push([middle - half, middle + half]);
+  return middle;
+}
+
+// One line for each dimension the query asks about, with the values that can be compared on it.
+export function drawLines(holder, results, pick) {
+  const dimensions = [...new Set(results.conditions.map((condition) => condition.quantity.dimension))];
+  const figures = dimensions.map((dimension) => drawLine(holder, results, dimension, pick)).filter(Boolean);
+  holder.replaceChildren(...figures);
+  holder.hidden = !figures.length;
+}
+
+function drawLine(holder, results, dimension, pick) {
+  const conditions = results.conditions.filter((condition) => condition.quantity.dimension === dimension);
+  const points = results.hits.flatMap((hit, rank) =>
+    hit.quantities.filter((quantity) => quantity.dimension === dimension).map((quantity) => ({ rank, hit, quantity })));
+  if (!points.length) return null;
+
+  const condition = conditions[0];
+  const width = Math.max(280, holder.parentElement.clientWidth);
+  const bounds = conditions.map(limits);
+  const from = Math.max(...bounds.map(([low]) => low));
+  const to = Math.min(...bounds.map(([, high]) => high));
+  const stops = bounds.flat().filter(Number.isFinite);
+  const scale = scaleFor([...stops, ...points.map((point) => point.quantity.base_value)], width);
+  const clamp = (value) => Math.min(width, Math.max(0, value === -Infinity ? 0 : value === Infinity ? width : scale.x(value)));
+
+  const parts = [shape("line", { class: "axis", x1: 0, x2: width, y1: AXIS, y2: AXIS })];
+  if (from <= to) {
+    const thin = from === to ? 4 : 0;
+    parts.unshift(shape("rect", { class: "zone", x: clamp(from) - thin, y: 20, width: clamp(to) - clamp(from) + 2 * thin, height: AXIS - 20 }));
+  }
+  const unit = condition.quantity.unit;
+  const above = [];
+  for (const stop of [...new Set(stops)]) {
+    const label = threshold(toUnit(condition, stop), unit);
+    const middle = place(label, scale.x(stop), width, above);
+    parts.push(shape("line", { class: "threshold", x1: scale.x(stop), x2: scale.x(stop), y1: 18, y2: AXIS + 4 }));
+    if (middle !== null) parts.push(shape("text", { class: "limit", x: middle, y: 12, "text-anchor": "middle" }, label));
+  }
+  const below = [];
+  for (const value of ticks(scale, condition)) {
+    const at = scale.x(toBase(condition, value));
+    const label = withUnit(value, unit);
+    const middle = place(label, at, width, below);
+    if (middle === null) continue;
+    parts.push(shape("line", { class: "axis", x1: at, x2: at, y1: AXIS, y2: AXIS + 5 }));
+    parts.push(shape("text", { x: middle, y: AXIS + 20, "text-anchor": "middle" }, label));
+  }
+  parts.push(...dots(points, scale, condition, pick));
+
+  const figure = document.createElement("figure");
+  const caption = document.createElement("figcaption");
+  caption.textContent = `${points.length === 1 ? "One value" : `${points.length} values`} of the hits${scale.logarithmic ? " on a logarithmic line" : ""}; the shaded part satisfies the query.`;
+  const svg = shape("svg", { role: "group", viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, "aria-label": `Number line, ${conditions.map((one) => one.text).join(" and ")}` });
+  svg.append(...parts);
+  figure.append(svg, caption);
+  return figure;
+}
+
+function dots(points, scale, condition, pick) {
   const stacked = new Map();
-  for (const { rank, hit, quantity } of points) {
-    const column = Math.round(x(quantity.base_value) / 12);
+  return points.map(({ rank, hit, quantity }) => {
+    const at = scale.x(quantity.base_value);
+    const column = Math.round(at / 13);
     const level = stacked.get(column) ?? 0;
     stacked.set(column, level + 1);
-    const dot = shape("circle", { class: quantity.satisfies ? "yes" : "no", cx: x(quantity.base_value), cy: 50 - 11 * Math.min(level, 4), r: 6 });
-    dot.append(shape("title", {}, `${rank + 1}. ${quantity.text}: ${hit.text}`));
+    const shown = withUnit(toUnit(condition, quantity.base_value), condition.quantity.unit);
+    const own = quantity.text.includes(shown) ? "" : ` (${quantity.text})`;
+    const verdict = quantity.satisfies ? "satisfies" : "does not satisfy";
+    const label = `Hit ${rank + 1}: ${shown}${own}, ${verdict}`;
+    const dot = shape("circle", {
+      class: `dot ${quantity.satisfies ? "yes" : "no"}`, cx: at, cy: AXIS - 9 - 12 * Math.min(level, 3), r: 6,
+      role: "button", "aria-label": label,
+    });
+    dot.append(shape("title", {}, `${label}\n${hit.text}`));
     dot.addEventListener("click", () => pick(rank));
-    parts.push(dot);
-  }
-  const values = points.map((point) => point.quantity.base_value);
-  const labels = [[Math.min(...values), "start"], [Math.max(...values), "end"], [condition.quantity.base_value, "middle"]];
-  labels.forEach(([value, anchor], i) => {
-    const label = i === 2 ? condition.quantity.text : figure.format(value);
-    const edge = i === 2 ? Math.min(width - 40, Math.max(40, x(value))) : x(value);
-    parts.push(shape("text", { x: edge, y: i === 2 ? 90 : 75, "text-anchor": anchor }, label));
+    return dot;
   });
-  svg.replaceChildren(...parts);
-  holder.querySelector("figcaption").textContent =
-    `Values of the hits in the base unit${logarithmic ? ", logarithmic" : ""}; the shaded part satisfies the query.`;
 }

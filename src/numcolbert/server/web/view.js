@@ -1,5 +1,7 @@
 // Turns answers into elements. Text from documents only ever becomes text nodes.
-function element(name, attributes = {}, ...children) {
+import { toUnit, withUnit } from "./units.js";
+
+export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (key === "class") made.className = value;
@@ -11,19 +13,32 @@ function element(name, attributes = {}, ...children) {
 }
 
 const mood = (satisfies) => (satisfies === true ? "yes" : satisfies === false ? "no" : "");
-const figure = new Intl.NumberFormat("en", { maximumSignificantDigits: 6 });
-const WORDS = { "=": "equal to", ">": "more than", "<": "less than", ">=": "at least", "<=": "at most", range: "between" };
+const MARKS = { yes: "✓", no: "✗" };
+const WORDS = { "=": "equal to", ">": "more than", "<": "less than", ">=": "at least", "<=": "at most" };
+const comparable = (quantity, conditions) => conditions.find((one) => one.quantity.dimension === quantity.dimension);
+
+// What a quantity is in the unit of the query, where it is written in another one.
+function converted(quantity, conditions) {
+  const condition = comparable(quantity, conditions);
+  if (!condition || quantity.unit === condition.quantity.unit) return null;
+  return withUnit(toUnit(condition, quantity.base_value), condition.quantity.unit);
+}
 
 // The server counts characters as Unicode code points, JavaScript as UTF-16 units.
-function slices(text, quantities) {
+function slices(text, quantities, conditions) {
   const characters = [...text];
   const pieces = [];
   let at = 0;
   for (const quantity of quantities) {
     const [start, end] = quantity.span;
+    if (start < at) continue;
     pieces.push(characters.slice(at, start).join(""));
-    const title = `${figure.format(quantity.base_value)} (${quantity.dimension})`;
-    pieces.push(element("mark", { class: mood(quantity.satisfies), title }, characters.slice(start, end).join("")));
+    const kind = mood(quantity.satisfies);
+    const other = converted(quantity, conditions);
+    const verdict = { yes: "satisfies the query", no: "does not satisfy the query" }[kind] ?? "not asked about";
+    pieces.push(element("mark", { class: kind, title: other ? `${verdict}: ${other}` : verdict },
+      characters.slice(start, end).join(""),
+      other ? element("small", { class: "converted" }, ` ${other}`) : null));
     at = end;
   }
   pieces.push(characters.slice(at).join(""));
@@ -31,72 +46,64 @@ function slices(text, quantities) {
 }
 
 export function problemView(error) {
-  return [error.message ?? "Something went wrong.", element("span", { class: "hint" }, `hint: ${error.hint ?? "try again"}`)];
+  const hint = error.hint ?? "try again";
+  return [
+    element("span", {}, error.message ?? "Something went wrong."),
+    element("span", { class: hint.includes("\n") ? "hint drawn" : "hint" }, `hint: ${hint}`),
+  ];
 }
 
 export function conditionText(condition) {
-  const { operator, quantity } = condition;
-  return operator === "range" ? quantity.text : `${WORDS[operator]} ${quantity.text}`;
+  const { operator, quantity, text } = condition;
+  return operator === "range" ? text : `${WORDS[operator]} ${quantity.text}`;
 }
 
-export function understoodView(results) {
-  const time = `${(1000 * results.seconds).toFixed(0)} ms`;
-  const dropped = results.dropped ? ` · ${results.dropped} better-ranked passages left out` : "";
-  if (!results.conditions.length) {
-    return [element("span", { class: "quiet" }, `No number in this query: ranked by words alone · ${time}${dropped}`)];
-  }
-  const parts = results.conditions.flatMap((condition, i) => [i ? " and " : "", element("strong", {}, conditionText(condition))]);
-  return ["Looking for ", ...parts, element("span", { class: "quiet" }, ` · ${time}${dropped}`)];
+const right = (hits) => hits.filter((hit) => hit.satisfies === true).length;
+
+export function understoodView(shown, other, gate) {
+  const quiet = (text) => element("span", { class: "quiet" }, text);
+  const left = shown.dropped ? `${shown.dropped} better-ranked ${shown.dropped === 1 ? "passage" : "passages"} left out · ` : "";
+  const time = `${left}${(1000 * shown.seconds).toFixed(0)} ms`;
+  if (!shown.conditions.length) return [quiet(`No number to compare with in this query: ranked by meaning alone · ${time}`)];
+  const parts = shown.conditions.flatMap((condition, i) => [i ? " and " : "", element("strong", {}, conditionText(condition))]);
+  const count = shown.hits.length;
+  const others = other.hits.slice(0, count);
+  const score = count && !shown.dropped
+    ? [element("span", { class: "tally" }, element("b", {}, `${right(shown.hits)} of ${count}`), ` satisfy it${gate ? "" : " without the gate"}, ${right(others)} of ${others.length} ${gate ? "without" : "with"} the gate`)]
+    : [];
+  return [element("span", {}, "Looking for ", ...parts), ...score, quiet(time)];
 }
 
 function movement(rank, otherRank, gate) {
-  const other = gate ? "without the gate" : "with the gate";
   if (otherRank === rank) return null;
-  if (otherRank === undefined) return element("span", { class: "moved up" }, `beyond 100 ${other}`);
-  return element("span", { class: `moved ${otherRank > rank ? "up" : "down"}` }, `${otherRank > rank ? "▲" : "▼"} ${otherRank} ${other}`);
+  const where = otherRank === undefined ? "below 100" : `rank ${otherRank}`;
+  const kind = otherRank === undefined || otherRank > rank ? "up" : "down";
+  return element("span", { class: `moved ${kind}` }, `${kind === "up" ? "▲" : "▼"} ${where} ${gate ? "without" : "with"} the gate`);
 }
 
-export function hitView(hit, rank, otherRank, gate, why) {
-  const badge = { yes: "satisfies", no: "does not satisfy" }[mood(hit.satisfies)];
+function facts(metadata, choose) {
+  const short = Object.entries(metadata).filter(([, value]) => ["string", "number"].includes(typeof value) && value !== "" && String(value).length <= 40);
+  return short.slice(0, 3).map(([name, value]) =>
+    element("button", { class: "fact", type: "button", title: `only where ${name} is ${value}`, onclick: () => choose(name, value) }, String(value)));
+}
+
+export function hitView(hit, rank, { conditions, otherRank, gate, why, choose }) {
+  const kind = mood(hit.satisfies);
+  const badge = { yes: "satisfies", no: "does not satisfy" }[kind];
+  const bar = element("span");
+  bar.style.width = `${Math.round(100 * Math.max(0, hit.relevance))}%`;
   return element(
-    "li", { class: `hit ${mood(hit.satisfies)}`, tabindex: "0", "data-id": hit.id },
-    element("p", {}, ...slices(hit.text, hit.quantities)),
+    "li", { class: `hit ${kind}`, tabindex: "0", "data-id": hit.id, "aria-label": `Hit ${rank}${badge ? `, ${badge}` : ""}` },
+    element("span", { class: "rank", "aria-hidden": "true" }, `${rank}`),
+    element("p", { class: "passage" }, ...slices(hit.text, hit.quantities, conditions)),
     element(
       "div", { class: "meta" },
-      element("span", {}, `${rank}`),
-      badge ? element("span", { class: `badge ${mood(hit.satisfies)}` }, badge) : null,
-      element("span", { class: "bar", title: `relevance ${hit.relevance.toFixed(3)}: the score over the highest possible` },
-        Object.assign(element("span"), { style: `width:${Math.round(100 * Math.max(0, hit.relevance))}%` })),
-      element("span", {}, hit.relevance.toFixed(2)),
+      badge ? element("span", { class: `badge ${kind}` }, `${MARKS[kind]} ${badge}`) : null,
+      element("span", { class: "relevance", title: "relevance: the score as a share of the highest possible" },
+        element("span", { class: "bar" }, bar), hit.relevance.toFixed(2)),
       movement(rank, otherRank, gate),
+      ...facts(hit.metadata, choose),
       element("button", { class: "why", type: "button", "aria-expanded": "false", onclick: why }, "why?"),
     ),
-  );
-}
-
-export function explanationView(explanation) {
-  const strongest = Math.max(...explanation.tokens.map((token) => token.contribution));
-  const strip = explanation.tokens.map((token) => {
-    const heat = Math.max(0, token.contribution / strongest);
-    const made = element(
-      "span", { class: `token${token.gate !== 1 ? " gated" : ""}`, title: `matches “${token.matched_token}”` },
-      token.token, element("small", {}, token.gate !== 1 ? `×${token.gate.toFixed(1)}` : `${(100 * token.share).toFixed(0)} %`),
-    );
-    made.style.background = `rgba(var(--heat), ${(0.45 * heat).toFixed(2)})`;
-    return made;
-  });
-  const rows = explanation.tokens.map((token) =>
-    element("tr", {},
-      element("td", {}, token.token), element("td", { class: "n" }, token.probability.toFixed(2)),
-      element("td", { class: "n" }, token.gate.toFixed(2)), element("td", {}, token.matched_token),
-      element("td", { class: "n" }, token.similarity.toFixed(3)), element("td", { class: "n" }, `${(100 * token.share).toFixed(1)} %`)));
-  const head = [["token", ""], ["number?", "n"], ["gate", "n"], ["matched", ""], ["similarity", "n"], ["share", "n"]];
-  return element(
-    "div", { class: "explanation" },
-    element("div", {}, `score ${explanation.score.toFixed(2)}, of which ${explanation.score_without_gate.toFixed(2)} without the gate · relevance ${explanation.relevance.toFixed(3)}`),
-    element("div", { class: "strip" }, ...strip),
-    element("div", { class: "scroll" }, element("table", {},
-      element("thead", {}, element("tr", {}, ...head.map(([name, kind]) => element("th", { class: kind }, name)))),
-      element("tbody", {}, ...rows))),
   );
 }
