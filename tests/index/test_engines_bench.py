@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.standin import StandIn
 from typer.testing import CliRunner
 
 from numcolbert.cli.app import app
+from numcolbert.cli.bench import engines as engines_command
 from numcolbert.errors import InputError, NumColBERTError, UsageError
 from numcolbert.index import bench
 from numcolbert.index.bench_vectors import VectorSet, gated, imitate, save
@@ -84,3 +86,23 @@ def test_a_failed_measurement_names_its_engine(folder: Path) -> None:
     job = bench.Job(folder, 300, nbits=(), flat=False, fastplaid_python=Path(sys.executable), queries=2)
     with pytest.raises(NumColBERTError, match="fast-plaid"):
         bench.compare(job)  # this environment has no fast-plaid
+
+
+def test_a_corpus_is_encoded_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = StandIn()
+    monkeypatch.setattr("numcolbert.model.encoder.Encoder.load", lambda model: encoder)
+    monkeypatch.setenv("NUMCOLBERT_CACHE", str(tmp_path / "cache"))
+    corpus = tmp_path / "docs.jsonl"
+    lines = [{"id": str(n), "text": f"The mine sold {n} tonnes of ore {n % 7}."} for n in range(400)]
+    corpus.write_text("\n".join(map(json.dumps, lines)))
+    folder = engines_command._real_vectors(corpus, None, None, 100)
+    assert encoder.encoded == 100
+    assert engines_command._real_vectors(corpus, None, None, 100) == folder
+    assert encoder.encoded == 100
+    loaded = VectorSet.load(folder)
+    assert (loaded.count, len(loaded.queries)) == (100, 300)
+    np.testing.assert_allclose(np.linalg.norm(np.concatenate(loaded.queries), axis=1), 1, atol=1e-5)
+    imitated = VectorSet.load(engines_command._imitation(folder, 150))
+    assert imitated.count == 150
+    with pytest.raises(InputError, match="holds 400 documents"):
+        engines_command._real_vectors(corpus, None, None, 101)
