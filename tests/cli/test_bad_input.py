@@ -60,6 +60,15 @@ def test_filters_and_ids(run: Any, idx: Path) -> None:
     assert run("index", "delete", idx, "big", "nobody", "--ignore-missing").code == 0
 
 
+def test_bytes_that_are_no_text(run: Any, idx: Path) -> None:
+    """Python hands invalid bytes of the command line on as half characters."""
+    half = b"\xff".decode("utf-8", "surrogateescape")
+    refused(run("search", idx, half), 1, "not valid text")
+    refused(run("search", idx, "q", "--where", f"year = '{half}'"), 2, "not valid text")
+    refused(run("explain", idx, "q", half), 1, "udcff")
+    refused(run("index", "delete", idx, half), 1, "udcff")
+
+
 def test_options(run: Any, idx: Path) -> None:
     for arguments in (("-k", "0"), ("-k", "many"), ("--sideways",)):
         outcome = run("search", idx, "q", *arguments)

@@ -47,14 +47,25 @@ def as_document(item: DocumentLike, fallback_id: str) -> Document:
             f"The document '{id}' has no text.", hint="give it a text, or skip it with --skip-bad"
         )
     document = Document(id, text, metadata)
-    stored = encode_metadata(document)
-    try:
-        f"{id}{text}{stored}".encode()
-    except UnicodeEncodeError as error:
+    if not is_unicode(f"{id}{text}{encode_metadata(document)}"):
         raise InputError(
             f"The document {id!a} holds half a Unicode character.", hint="re-encode the input as UTF-8"
-        ) from error
+        )
     return document
+
+
+def shown(id: str) -> str:
+    """An id for a message, also where it cannot be printed."""
+    return f"'{id}'" if is_unicode(id) else ascii(id)
+
+
+def is_unicode(text: str) -> bool:
+    """Whether it can be stored: not with half a character, as invalid bytes on a command line become."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def names_itself(item: DocumentLike) -> bool:

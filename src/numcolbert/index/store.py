@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from numcolbert.errors import DamagedIndexError, NotFoundError
 from numcolbert.index import functions
-from numcolbert.index.inputs import encode_metadata
+from numcolbert.index.inputs import encode_metadata, is_unicode, shown
 from numcolbert.index.quantity_rows import SELECT_QUANTITIES, quantity_row, read_quantity
 from numcolbert.index.sqlite import BUSY_SECONDS, connect, sqlite_errors
 from numcolbert.types import Document, Quantity
@@ -230,16 +230,15 @@ class Store:
         key = self.find(id, at)
         if key is None:
             raise NotFoundError(
-                f"There is no document '{id}' in '{self.path.parent}'.",
+                f"There is no document {shown(id)} in '{self.path.parent}'.",
                 hint="check the id; ids are case-sensitive",
             )
         return key
 
     def find(self, id: str, at: int) -> int | None:
-        try:
-            rows = self._rows(f"SELECT key FROM documents d WHERE id = ? AND {VISIBLE}", (id, at, at))
-        except UnicodeEncodeError:  # half a character; no stored id is one
+        if not is_unicode(id):
             return None
+        rows = self._rows(f"SELECT key FROM documents d WHERE id = ? AND {VISIBLE}", (id, at, at))
         return int(rows[0][0]) if rows else None
 
     def keys(self, at: int) -> NDArray[np.int64]:

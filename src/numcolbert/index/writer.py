@@ -18,7 +18,7 @@ from numcolbert.errors import ConflictError, InputError, NotFoundError, StorageE
 from numcolbert.index.base import Engine
 from numcolbert.index.columns import STATE
 from numcolbert.index.encoding import TextEncoder, encoded_windows
-from numcolbert.index.inputs import DocumentLike, as_document, names_itself
+from numcolbert.index.inputs import DocumentLike, as_document, is_unicode, names_itself, shown
 from numcolbert.index.manifest import Manifest, checksums, updated, write_manifest
 from numcolbert.index.quantity_rows import storable
 from numcolbert.index.store import Store
@@ -72,12 +72,12 @@ class Writer:
         gone: list[int] = []
         with self.store.transaction() as generation:
             for id in dict.fromkeys(ids):
-                key = self.store.remove(generation, id)
+                key = self.store.remove(generation, id) if is_unicode(id) else None
                 if key is not None:
                     gone.append(key)
                 elif not ignore_missing:
                     raise NotFoundError(
-                        f"There is no document '{id}' in '{self.folder}'; nothing was deleted.",
+                        f"There is no document {shown(id)} in '{self.folder}'; nothing was deleted.",
                         hint="check the id, or pass --ignore-missing",
                     )
         self._clean_up(gone)

@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from typing import Literal, NoReturn
 
 from numcolbert.errors import UsageError
+from numcolbert.index.inputs import is_unicode
 from numcolbert.types import Quantity
 
 Comparison = Literal["=", "!=", "<", "<=", ">", ">="]
@@ -109,6 +110,8 @@ class _Parser:
             raise UsageError(
                 f"The filter has {len(text):,} characters.", hint=f"keep it below {LONGEST:,} characters"
             )
+        if not is_unicode(text):
+            raise UsageError("The filter holds bytes that are not valid text.", hint="type it as UTF-8")
         self.text = text
         self.at = 0
         self.depth = 0

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from numcolbert.errors import InputError
 from numcolbert.index.encoding import TextEncoder
+from numcolbert.index.inputs import is_unicode
 from numcolbert.types import QueryEncoding
 
 LONGEST = 10_000
@@ -42,3 +43,5 @@ def check_query(text: str) -> None:
             f"The query has {len(text):,} characters.",
             hint=f"ask in a sentence, at most {LONGEST:,} characters",
         )
+    if not is_unicode(text):
+        raise InputError("The query holds bytes that are not valid text.", hint="type it as UTF-8")
