@@ -54,6 +54,16 @@ def test_subsets_and_operators(folder: Path) -> None:
     assert [(t["name"], t["queries"]) for t in report["tables"][1:]] == [("<", 1), (">", 5), ("less", 1)]
 
 
+def test_suites(folder: Path) -> None:
+    write_qrels(folder / "suites" / "hard" / "qrels.trec", {"h1": {"a": 1}})
+    write_run(folder / "both.run", {**{q: {"b": 1.0} for q in QRELS}, "h1": {"a": 1.0}}, "both")
+    options = ("--suites", str(folder / "suites"), "--json", "-m", "RR@10")
+    tables = json.loads(invoke(folder, *options, runs=("both.run",)))["tables"]
+    assert [(t["name"], t["rows"][0]["cells"]["RR@10"]["mean"]) for t in tables] == [
+        (folder.name, 0.0), ("hard", 1.0),
+    ]  # fmt: skip
+
+
 def test_markdown_and_latex(folder: Path) -> None:
     assert "| good | **1.000** |" in invoke(folder, "--markdown")
     assert r"\toprule" in invoke(folder, "--latex", "--tukey", "-m", "P@1")

@@ -26,6 +26,12 @@ def evaluate(
     subsets: Annotated[
         Path | None, typer.Option("--subsets", help="Folder of qrels files, measured one by one.")
     ] = None,
+    suites: Annotated[
+        Path | None,
+        typer.Option(
+            "--suites", help="Folder of suites, each with qrels.trec; the runs hold their queries too."
+        ),
+    ] = None,
     attributes: Annotated[
         Path | None, typer.Option("--attributes", help="attributes.json: measure each operator on its own.")
     ] = None,
@@ -51,6 +57,7 @@ def evaluate(
     """
     from numcolbert.evaluate.compare import compare
     from numcolbert.evaluate.measures import DEFAULT_MEASURES, canonical_measures
+    from numcolbert.evaluate.slices import suite_slices
     from numcolbert.evaluate.trec import read_qrels, read_run
     from numcolbert.report.grid import to_latex, to_markdown
     from numcolbert.report.tables import comparison_grids
@@ -65,14 +72,17 @@ def evaluate(
     names = canonical_measures(chosen)
     files = named_files(runs)
     judged = read_qrels(qrels)
-    known = None if ignore_unknown else judged.keys()
+    slices = _slices(judged, subsets, attributes)
+    if suites is not None:
+        slices += suite_slices(suites)
+    known = None if ignore_unknown else {query for part in slices for query in part.qrels} | judged.keys()
     comparison = compare(
         {name: read_run(path, queries=known) for name, path in files.items()},
         judged,
         _baseline_name(baseline, files),
         dataset=dataset or qrels.resolve().parent.name or "all",
         measures=names,
-        slices=_slices(judged, subsets, attributes),
+        slices=slices,
         with_tukey=tukey,
         alpha=alpha,
         seed=seed,

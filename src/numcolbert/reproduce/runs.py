@@ -13,6 +13,7 @@ import hashlib
 import json
 import time
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from numcolbert.baselines.collection import read_documents, read_queries
@@ -110,8 +111,19 @@ def _key(system: str, benchmark: Benchmark, first: Path | None) -> str:
         system,
         find_system(system).revision,
         DEPTH,
-        sha256(benchmark.corpus_path),
+        _hash(benchmark.corpus_path),
         queries,
-        sha256(first) if first else None,
+        _hash(first) if first else None,
     ]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
+
+
+def _hash(path: Path) -> str:
+    """The file's hash, computed once while the file stays as it is: all rows share a corpus."""
+    state = path.stat()
+    return _hash_of_state(path, state.st_mtime_ns, state.st_size)
+
+
+@lru_cache(maxsize=64)
+def _hash_of_state(path: Path, _modified: int, _size: int) -> str:
+    return sha256(path)
