@@ -48,7 +48,7 @@ BOUND = re.compile(
     rf"(?:\b(?:{_COMPARATIVES})\s+than"
     r"|\b(?:over|above|below|under|exceed(?:s|ed|ing)?|at least|at most|up to|within|beyond|minimum(?: of)?"
     r"|as (?:much|many|high|low|long) as|maximum(?: of)?|in excess of|north of|south of"
-    r"|surpass(?:ed|es|ing)?)|[<>≤≥])"
+    r"|surpass(?:ed|es|ing)?)|[<>≤≥⩽⩾≦≧])"
     r"\s*(?:the age of\s+)?(?:or equal to\s*)?(?:of\s+)?(?:an?\s+)?(?:additional\s+)?(?:US)?[$£€]?\s*$",
     re.IGNORECASE,
 )
@@ -57,6 +57,7 @@ BOUND_AFTER = re.compile(
     r"|and (?:over|above|older|under|below|up)|plus\b|\+)",
     re.IGNORECASE,
 )
+SIGNED = frozenset(("percent", "percentage_point", "temperature"))
 OR_ELSE = re.compile(r",?\s*or(?:\s+about)?\s+")
 # What would have been was not.
 UNREAL = re.compile(r"\b(?:would|could|might) have\b[^.;]*$", re.IGNORECASE)
@@ -110,12 +111,20 @@ class _Finder:
 
     def phrase(self, position: int) -> str | None:
         quantity = self.quantities[position]
-        if self._is_bound(quantity):
-            return None
+        signed = quantity.dimension in SIGNED or quantity.dimension.startswith("currency:")
+        if self._is_bound(quantity) or (quantity.value < 0 and not signed):
+            return None  # a waist of -5 cm is a change of the waist
         if quantity.dimension.startswith("count:"):
             return self._counted(position)
         found = self._of_noun(position) or self._subject(position) or self._modified(position)
         found = found or self._beside(position) or self._again(position)
+        if (
+            found
+            and quantity.value < 0
+            and quantity.dimension == "percent"
+            and not phrases.may_be_negative(found)
+        ):
+            return None  # an HbA1c of -0.3% is a change of it
         return found and phrases.for_dimension(found, quantity.dimension)
 
     def _is_bound(self, quantity: Quantity) -> bool:

@@ -26,6 +26,16 @@ RELATIONAL_HEADS = word_list("relational_heads")
 OWNERS = word_list("owners")
 
 PER_SHARE = ("share", "diluted", "diluted share", "common share", "unit")
+# "60% VO2max" and "5% of body weight" are shares of the thing and not its value.
+PERCENT_OF = frozenset(
+    (
+        "maximal oxygen uptake",
+        "heart rate",
+        "forced expiratory volume",
+        "forced vital capacity",
+        "body weight",
+    )
+)
 CHANGE_WORDS = {True: "growth", False: "decline"}
 _WORD = re.compile(r"[A-Za-z][\w&'’/.+-]*")
 _DATE = re.compile(
@@ -135,11 +145,18 @@ def is_change(name: str) -> bool:
     return name.endswith(("growth", "decline", "increase", "decrease", "reduction", "improvement", "change"))
 
 
+def may_be_negative(name: str) -> bool:
+    """Margins and returns fall below zero; rates and concentrations do not."""
+    return is_change(name) or any(word in name for word in ("margin", "return", "sales", "revenue", "yield"))
+
+
 def for_dimension(name: str, dimension: str) -> str | None:
     """The name once it is known what kind of quantity describes it: "net income" per share is EPS."""
     known = table()
     if "/" in dimension and dimension.startswith("currency:") and (per_share := known.per_share(name)):
         return per_share if dimension.split("/")[1] in PER_SHARE else None
+    if dimension == "percent" and name in PERCENT_OF:
+        return None
     if dimension == "ratio" and "debt" in name:
         return "net leverage" if name == "net debt" else None
     return name

@@ -221,6 +221,8 @@ def comparable(dimension: str, pair: Pair) -> bool:
         return True
     if {dimension, pair.dimension} == {"percent", "percentage_point"}:
         return True
+    if f"{dimension}/time" == pair.dimension or dimension == f"{pair.dimension}/time":
+        return True  # "10 mg" of a daily drug
     return is_per_share(pair.name) and any(dimension == pair.dimension + tail for tail in PER_SHARE)
 
 

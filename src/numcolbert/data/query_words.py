@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
 from random import Random
 
 import numpy as np
@@ -32,7 +33,6 @@ class Wording:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self._units: dict[str, Unit] = {}
-        self._texts: dict[int, str] = {}
 
     def names(self, pair: Pair, phrase: str) -> tuple[str, ...]:
         """Every phrase by which a passage may speak of the pair's concept."""
@@ -40,23 +40,18 @@ class Wording:
 
     def phrase(self, pair: Pair, relevant: set[int], rng: Random, *, expanded: bool) -> str | None:
         """A name that stands in most relevant passages, or, expanded, one that does not."""
-        texts = [self._normal(row) for row in sorted(relevant)]
+        texts = [normal(self.pool.sentences[row]) for row in sorted(relevant)]
         candidates = [
             phrase
             for phrase in dict.fromkeys((pair.name, *table().close_variants(pair.name)))
             if _can_be_asked(phrase)
         ]
-        share = {p: sum(f" {normal(p)} " in text for text in texts) / len(texts) for p in candidates}
+        share = {p: sum(normal(p) in text for text in texts) / len(texts) for p in candidates}
         if expanded:
             rare = [p for p in candidates if share[p] < 0.5]
             return rng.choice(rare) if rare else None
         best = max(candidates, key=lambda p: share[p], default=None)
         return best if best is not None and share[best] >= 0.5 else None
-
-    def _normal(self, row: int) -> str:
-        if row not in self._texts:
-            self._texts[row] = normal(self.pool.sentences[row])
-        return self._texts[row]
 
     def unit(self, unit: Unit) -> Unit:
         """The unit with its usual surfaces only; rare ones ("bucks", "stg") would test something else."""
@@ -66,6 +61,7 @@ class Wording:
         return self._units[unit.name]
 
 
+@lru_cache(maxsize=1 << 14)
 def normal(text: str) -> str:
     """Lower case, words singular, spaces around, so that plural and case make no difference."""
     return f" {' '.join(singular(word) for word in re.findall(r'[a-z0-9&%+]+', text.lower()))} "
@@ -97,7 +93,7 @@ def _usual_surfaces(unit: Unit, pool: Pool) -> tuple[tuple[str, ...], tuple[str,
 
 
 def _is_clean(surface: str) -> bool:
-    return surface == surface.strip(" .,;") and "\n" not in surface
+    return surface == surface.strip(" .,;") and not re.search(r"\b(?:old|age|consecutive)\b", surface)
 
 
 def check_reads_back(text: str, thresholds: Sequence[Threshold]) -> bool:

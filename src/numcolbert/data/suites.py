@@ -6,7 +6,7 @@ scientific notation, suffixes; distractors: numbers in the query that carry no c
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from itertools import combinations, cycle
 from random import Random
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numcolbert.data.benchmark import Builder, JudgedQuery
 
 SIMPLE: tuple[Operator, ...] = ("=", ">", "<")
-ROUNDS = 12
+ROUNDS = 20
 
 # Units people convert between; the query takes one that most of its passages do not use.
 CONVERTIBLE = {
@@ -47,7 +47,7 @@ CONVERTIBLE = {
     "mass/mass": ("milligram/kilogram", "microgram/kilogram", "gram/kilogram"),
     "mass/time": ("milligram/day", "gram/day"),
 }  # fmt: skip
-READABLE = (0.1, 5e3)
+READABLE = (0.05, 2e4)
 """A converted number outside is written by nobody."""
 
 
@@ -129,36 +129,40 @@ def _other_units(pair: Pair, rng: Random) -> list[Unit]:
     return found
 
 
+STYLES: tuple[NumberStyle, ...] = ("words", "scientific", "grouped", "suffix", "scale")
+
+
 def formats(builder: Builder, count: int) -> list[JudgedQuery]:
-    styles: Iterator[NumberStyle] = cycle(("words", "scientific", "grouped", "suffix", "scale", "words"))
+    """The rarest style that can say the threshold is taken, so that all get their share."""
+    used: Counter[NumberStyle] = Counter()
     operators: Iterator[Operator] = cycle(SIMPLE)
 
     def draws() -> Iterator[JudgedQuery | None]:
-        style, operator = next(styles), next(operators)
         for rng, pair in _rounds(builder, "formats"):
-            money = pair.dimension.startswith("currency:")
-            for threshold in thresholds.choose(
-                pair, operator, rng, builder.settings.fewest, builder.settings.most
-            ):
-                if write_number(threshold.value, style, Random(0), money=money) is None:
-                    continue
-                relevant = pair.satisfying(threshold)
-                phrase = builder.wording.phrase(pair, relevant, rng, expanded=False)
-                if phrase is None:
-                    break
-                query = builder.judge(
-                    [(pair, threshold, phrase)],
-                    relevant,
-                    pair.rows - relevant,
-                    rng,
-                    QueryStyle(number_style=style),
-                )
-                if query is not None:
-                    yield query
-                    style, operator = next(styles), next(operators)
-                    break
+            query = _formatted(builder, pair, next(operators), rng, used)
+            yield query
 
     return _fill(builder, "formats", count, draws())
+
+
+def _formatted(
+    builder: Builder, pair: Pair, operator: Operator, rng: Random, used: Counter[NumberStyle]
+) -> JudgedQuery | None:
+    settings = builder.settings
+    money = pair.dimension.startswith("currency:")
+    for threshold in thresholds.choose(pair, operator, rng, settings.fewest, settings.most):
+        styles = [s for s in STYLES if write_number(threshold.value, s, Random(0), money=money) is not None]
+        relevant = pair.satisfying(threshold)
+        phrase = builder.wording.phrase(pair, relevant, rng, expanded=False)
+        if phrase is None or not styles:
+            continue
+        style = min(styles, key=lambda s: used[s])
+        parts = [(pair, threshold, phrase)]
+        query = builder.judge(parts, relevant, pair.rows - relevant, rng, QueryStyle(number_style=style))
+        if query is not None:
+            used[style] += 1
+            return query
+    return None
 
 
 def distractors(builder: Builder, count: int) -> list[JudgedQuery]:
@@ -186,7 +190,7 @@ def two_conditions(builder: Builder, count: int) -> list[JudgedQuery]:
             if one.name != other.name:
                 together[one, other].append(row)
     couples = sorted(
-        (couple for couple, rows in together.items() if len(rows) >= 4), key=lambda c: (c[0].key, c[1].key)
+        (couple for couple, rows in together.items() if len(rows) >= 3), key=lambda c: (c[0].key, c[1].key)
     )
 
     def draws() -> Iterator[JudgedQuery | None]:
@@ -201,7 +205,7 @@ def two_conditions(builder: Builder, count: int) -> list[JudgedQuery]:
 
 def _two(builder: Builder, couple: tuple[Pair, Pair], rows: list[int], rng: Random) -> JudgedQuery | None:
     """Two bounds around a few sentences that speak of both concepts."""
-    for _ in range(8):
+    for _ in range(12):
         parts = []
         relevant = set(rows)
         anchor = rng.choice(rows)
