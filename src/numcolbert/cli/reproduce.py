@@ -37,6 +37,9 @@ def reproduce(
     medquant: Annotated[
         Path | None, typer.Option("--medquant", help="The authors' MedQuant folder, to be measured as well.")
     ] = None,
+    general: Annotated[
+        Path | None, typer.Option("--general", help="Folder of the general sets, for the table 'general'.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option("--model", help="Draw the number tokens of this exported model by t-SNE.")
     ] = None,
@@ -57,6 +60,7 @@ def reproduce(
     Example: [bold]numcolbert reproduce main --benchmarks bench --runs runs -o report[/bold]
     """
     from numcolbert.reproduce.engines import read_engines
+    from numcolbert.reproduce.general import import_general
     from numcolbert.reproduce.original import import_original
     from numcolbert.reproduce.page import run_lines, table_grids
     from numcolbert.reproduce.report import as_values, write_report
@@ -68,6 +72,8 @@ def reproduce(
     for name, folder in (("finquant", finquant), ("medquant", medquant)):
         if folder is not None:
             import_original(folder, benchmarks / name)
+    if general is not None:
+        import_general(general, benchmarks)
     names = TABLES if table == "all" else (table,)
     specs = [load_table(name) for name in names]
     workshop = Workshop()
