@@ -316,9 +316,16 @@ def test_damage_is_named(kind: str, tmp_path: Path, random_passages: Make) -> No
     (tmp_path / "ends.0").unlink()
     with pytest.raises(DamagedIndexError, match="missing"):
         reopen(kind, tmp_path)
-    (tmp_path / "state.json").write_text("{")
-    with pytest.raises(DamagedIndexError, match="cannot be read"):
-        reopen(kind, tmp_path)
+    name = kind.partition("-")[0]
+    for damaged in (
+        "{",
+        "[]",
+        "{}",
+        f'{{"engine": "{name}", "format": 1, "columns": {{"keys": 3}}, "facts": {{}}}}',
+    ):
+        (tmp_path / "state.json").write_text(damaged)
+        with pytest.raises(DamagedIndexError, match="cannot be read"):
+            reopen(kind, tmp_path)
     (tmp_path / "state.json").write_text('{"engine": "other", "format": 1}')
     with pytest.raises(DamagedIndexError, match="'other'"):
         reopen(kind, tmp_path)

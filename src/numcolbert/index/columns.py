@@ -87,9 +87,8 @@ class Columns:
     def open(cls, folder: Path, kind: str) -> Columns:
         """Map the committed state; it stays as it is now, whatever a writer does later."""
         for attempt in range(_OPEN_ATTEMPTS):
-            state = _read_state(folder, kind)
-            columns = {name: Column(**column) for name, column in state["columns"].items()}
-            opened = cls(folder, kind, columns, state["facts"])
+            columns, facts = state = _read_state(folder, kind)
+            opened = cls(folder, kind, dict(columns), facts)
             try:
                 for name in columns:
                     opened.array(name)  # from here on a writer may remove the files: the maps stay good
@@ -209,8 +208,7 @@ class Columns:
 
     def _refuse_stale_state(self) -> None:
         """Appending to a state that another writer has left behind would overwrite its rows."""
-        columns = {k: Column(**v) for k, v in _read_state(self.folder, self.kind)["columns"].items()}
-        if columns != self._committed:
+        if _read_state(self.folder, self.kind)[0] != self._committed:
             self.close()
             raise ConflictError(
                 f"'{self.folder}' was changed after it was opened here.", hint="open it again, then change it"
@@ -223,24 +221,25 @@ class Columns:
             self._lock = None
 
 
-def _read_state(folder: Path, kind: str) -> dict[str, Any]:
+def _read_state(folder: Path, kind: str) -> tuple[dict[str, Column], dict[str, Any]]:
+    """Columns and facts as they were committed."""
     path = folder / STATE
     try:
         with storage_errors(path):
-            state: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            state = json.loads(path.read_text(encoding="utf-8"))
         found, version = state["engine"], state["format"]
+        if (found, version) == (kind, FORMAT):
+            return {name: Column(**column) for name, column in state["columns"].items()}, dict(state["facts"])
     except FileNotFoundError as error:
         raise NotFoundError(f"'{folder}' holds no engine.", hint="check the path, or build it") from error
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedIndexError(
             f"'{path}' cannot be read.", hint="copy the folder again or rebuild it"
         ) from error
-    if found != kind or version != FORMAT:
-        raise DamagedIndexError(
-            f"'{path}' is of engine '{found}', format {version}; expected '{kind}', format {FORMAT}.",
-            hint="open it with the engine and version that built it, or rebuild it",
-        )
-    return state
+    raise DamagedIndexError(
+        f"'{path}' is of engine '{found}', format {version}; expected '{kind}', format {FORMAT}.",
+        hint="open it with the engine and version that built it, or rebuild it",
+    )
 
 
 def _serial(file: str) -> int:
