@@ -150,3 +150,13 @@ def test_a_field_that_is_new_is_known_at_once(tmp_path: Path) -> None:
             index.count("colour = 'red'")
         index.add([{"id": "x", "text": "y", "colour": "red"}])
         assert index.count("colour = 'red'") == 1
+
+
+def test_a_repeated_filter_sees_every_change(tmp_path: Path) -> None:
+    with NumColBERT(StandIn()).index([{"id": "a", "text": "x", "n": 1}], tmp_path / "idx") as index:
+        for n in range(2, 5):
+            assert index.count("n > 0") == index.count("n > 0") == n - 1
+            index.add([{"id": f"d{n}", "text": "y", "n": n}])
+        for i in range(20):  # more than are kept
+            assert index.count(f"n > {i}") == sum(n > i for n in range(1, 5))
+        assert len(index.collection.view.selected) == 8

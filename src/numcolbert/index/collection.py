@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from numcolbert.types import Document
 __all__ = ["AddReport", "Collection"]
 
 OPEN_ATTEMPTS = 20
+SELECTIONS_KEPT = 8
 CHECKED_ON_OPENING = 16 * 2**20
 """Bytes. Files up to this size are compared with the manifest at every opening, which takes milliseconds:
 they hold the offsets that compiled code follows without looking."""
@@ -42,6 +43,17 @@ class View:
     count: int
     claimed: NDArray[np.int64] | None
     """The keys to search, where the engine also holds some that no document claims; else None."""
+    selected: dict[Selection, NDArray[np.int64]] = field(default_factory=dict)
+    """The last few selections: people page through results and repeat filters."""
+
+    def select(self, selection: Selection) -> NDArray[np.int64]:
+        keys = self.selected.get(selection)
+        if keys is None:
+            keys = self.store.select(selection, self.generation)
+            for old in list(self.selected)[: 1 - SELECTIONS_KEPT]:
+                self.selected.pop(old, None)
+            self.selected[selection] = keys
+        return keys
 
 
 class Collection:
@@ -87,11 +99,11 @@ class Collection:
         view = view or self._view
         allowed = view.claimed
         if selection is not None:
-            allowed = view.store.select(selection, view.generation)
+            allowed = view.select(selection)
         return view.engine.search(query, k, allowed=allowed)
 
     def select(self, selection: Selection) -> NDArray[np.int64]:
-        return self._view.store.select(selection, self._view.generation)
+        return self._view.select(selection)
 
     def fetch(self, keys: Sequence[int]) -> dict[int, Stored]:
         return self._view.store.fetch(keys)

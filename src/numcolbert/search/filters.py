@@ -88,6 +88,8 @@ class _Translator:
             case bool():
                 kind = "true" if value else "false"
                 return Selection("(coalesce(json_type(d.metadata, ?) = ?, 0))", (_path(node.field), kind))
+            case str() if str(node.field) in OWN:
+                return Selection(f"({x} {operator} ?)", (value,))  # can use the index on ids
             case str() if operator == "=":
                 return Selection(f"(coalesce(CAST({x} AS TEXT) = ?, 0))", (*parameters, value))
             case str():
