@@ -150,6 +150,14 @@ def test_a_refused_document_leaves_the_index_as_it_was(index: Index) -> None:
     assert index.verify() == []
 
 
+def test_a_bad_document_is_found_before_anything_is_encoded(index: Index) -> None:
+    assert isinstance(index.encoder, StandIn)
+    before = index.encoder.encoded
+    with pytest.raises(InputError):
+        index.add([*(f"text {i}" for i in range(600)), ""])
+    assert index.encoder.encoded == before
+
+
 def test_vectors_that_are_no_numbers_are_refused(tmp_path: Path, index: Index) -> None:
     class Broken(StandIn):
         def _vector(self, token: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from numcolbert.errors import InputError
@@ -66,6 +66,20 @@ def is_unicode(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
+
+
+def count_good(documents: Iterable[DocumentLike], *, skip_bad: bool) -> int:
+    """How many can be stored; a bad one is refused now, before any work, unless it is to be skipped."""
+    count = 0
+    for item in documents:
+        try:
+            as_document(item, "0")
+        except InputError:
+            if not skip_bad:
+                raise
+        else:
+            count += 1
+    return count
 
 
 def names_itself(item: DocumentLike) -> bool:

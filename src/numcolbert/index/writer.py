@@ -18,7 +18,7 @@ from numcolbert.errors import ConflictError, InputError, NotFoundError, StorageE
 from numcolbert.index.base import Engine
 from numcolbert.index.columns import STATE
 from numcolbert.index.encoding import TextEncoder, encoded_windows
-from numcolbert.index.inputs import DocumentLike, as_document, is_unicode, names_itself, shown
+from numcolbert.index.inputs import DocumentLike, as_document, count_good, is_unicode, names_itself, shown
 from numcolbert.index.manifest import Manifest, checksums, updated, write_manifest
 from numcolbert.index.quantity_rows import storable
 from numcolbert.index.store import Store
@@ -51,7 +51,8 @@ class Writer:
         """All of the documents or, when one is refused, none."""
         replaced: list[int] = []
         counted = _Counted(skip_bad)
-        with self.store.transaction() as generation, Progress("index", unit="documents") as progress:
+        total = None if isinstance(documents, Iterator) else count_good(documents, skip_bad=skip_bad)
+        with self.store.transaction() as generation, Progress("index", total, "documents") as progress:
             checked = self._checked(documents, counted)
             for window, vectors in encoded_windows(encoder, checked, batch_size):
                 keys = range(self._next_key, self._next_key + len(window))
