@@ -18,12 +18,6 @@ DOCUMENTS = [
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    NumColBERT(StandIn()).index(DOCUMENTS, tmp_path / "idx").close()
-    return tmp_path / "idx"
-
-
-@pytest.fixture
 def server(tmp_path: Path) -> Iterator[TestClient]:
     index = NumColBERT(StandIn()).index(DOCUMENTS, tmp_path / "idx")
     with TestClient(create_app(index, examples=["SSD over 500 GB"]), raise_server_exceptions=False) as client:
