@@ -30,6 +30,8 @@ class EngineReport:
     """To raw float32."""
     p50_ms: float
     p95_ms: float
+    cpu_ms: float | None
+    """Processor time a query over all cores, median: depends less on what else the machine does."""
     recall: float | None
     """recall@10 against flat, plain queries."""
     recall_gated: float | None
@@ -130,6 +132,7 @@ def _report(
         ratio=raw["ratio"],
         p50_ms=raw["p50_ms"],
         p95_ms=raw["p95_ms"],
+        cpu_ms=raw.get("cpu_ms"),
         recall=_recall(raw["found"], truth.get("found")),
         recall_gated=_recall(raw.get("found_gated"), truth.get("found_gated")),
         gated=raw.get("gated"),

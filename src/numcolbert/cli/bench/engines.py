@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _QUERIES = 300
 _COLUMNS = (
-    "passages", "engine", "nbits", "build s", "MB", "of fp32", "p50 ms", "p95 ms", "recall@10",
+    "passages", "engine", "nbits", "build s", "MB", "of fp32", "p50 ms", "p95 ms", "cpu ms", "recall@10",
     "recall@10 gated", "gated/plain", "build peak MB", "search peak MB", "open s",
 )  # fmt: skip
 
@@ -93,7 +93,7 @@ def _row(report: EngineReport) -> tuple[object, ...]:
     return (
         report.passages, report.engine, report.nbits, digits(report.build_s, 1),
         digits(report.bytes / 1e6, 1), digits(report.ratio, 3), digits(report.p50_ms, 1),
-        digits(report.p95_ms, 1), digits(report.recall, 3),
+        digits(report.p95_ms, 1), digits(report.cpu_ms, 1), digits(report.recall, 3),
         digits(report.recall_gated, 3), digits(report.gated, 3), digits(report.build_peak / 1e6, 0),
         digits(report.search_peak / 1e6, 0), digits(report.open_s, 3),
     )  # fmt: skip
