@@ -236,3 +236,9 @@ def test_batches_survive_the_way_through_workers(backbone: str, triples: list[Tr
     assert all(torch.equal(batch[name], again[name]) for name in batch)
     queries = Marked.of(batch, "query_")
     assert isinstance(model, DeepQuant) and len(queries.ids) == 3
+
+
+def test_batches_come_from_other_processes(recipe: Recipe, tmp_path: Path) -> None:
+    with_workers = replace(recipe, data=replace(recipe.data, workers=1), run=replace(recipe.run, steps=4))
+    _, _, fitted = train_deepquant(with_workers, tmp_path / "deepquant")
+    assert fitted.steps == 4 and all(loss < 20 for loss in losses_of(tmp_path / "deepquant", "retrieval"))

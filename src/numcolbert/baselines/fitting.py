@@ -9,10 +9,11 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
@@ -25,6 +26,7 @@ from numcolbert.train.schedule import Budget, lr_factor
 from numcolbert.train.sources import DataSettings, open_source
 
 Batch = dict[str, Tensor]
+Arrays = dict[str, NDArray[Any]]
 Losses = dict[str, Tensor]
 """The terms of the loss, already weighted; their sum is minimised."""
 
@@ -43,18 +45,25 @@ class Fitted:
     loss: float
 
 
-class _Blocks(IterableDataset[Batch]):
+class _Blocks(IterableDataset[Arrays]):
+    """Batches as numpy arrays: tensors would go through shared memory, which containers have little of."""
+
     def __init__(self, data: DataSettings, batch: int, seed: int, prepare: Prepare) -> None:
         self._settings = (data, batch, seed, prepare)
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Iterator[Arrays]:
         data, batch, seed, prepare = self._settings
         worker = get_worker_info()
         os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one process, one core
         source = open_source(data, seed, worker.id if worker else 0)
         while True:
             triples = source.next_block(batch)
-            yield prepare(triples) | {"rivals": rivals(triples)}
+            tensors = prepare(triples) | {"rivals": rivals(triples)}
+            yield {name: tensor.numpy() for name, tensor in tensors.items()}
+
+
+def _as_it_is(arrays: Any) -> Any:
+    return arrays
 
 
 def rivals(triples: Sequence[Triple]) -> Tensor:
@@ -137,7 +146,7 @@ def fit(
         num_workers=workers,
         prefetch_factor=recipe.data.prefetch if workers else None,
         multiprocessing_context="spawn" if workers else None,
-        pin_memory=device.type == "cuda",
+        collate_fn=_as_it_is,
     )
     half = device.type == "cuda" and run.precision == "bf16"
     budget, step, last = Budget(run.steps, run.time_budget_s), 0, float("nan")
@@ -155,7 +164,7 @@ def fit(
                 group["lr"] = (
                     optimiser.lr * group["factor"] * lr_factor(used, optimiser.warmup, optimiser.decay)
                 )
-            moved = {name: tensor.to(device, non_blocking=True) for name, tensor in batch.items()}
+            moved = {name: torch.from_numpy(array).to(device) for name, array in batch.items()}
             with torch.autocast(device.type, torch.bfloat16, enabled=half):
                 terms = losses(moved, used)
             total = torch.stack([term.float() for term in terms.values()]).sum()

@@ -158,27 +158,25 @@ class Splade:
         return len(self._documents.values()) / len(self._ids) if self._documents is not None else 0.0
 
     def index(self, corpus: Iterable[Document]) -> None:
-        documents = list(corpus)
+        documents = sorted(corpus, key=lambda document: len(document.text))
         self._ids = [document.id for document in documents]
-        order = sorted(range(len(documents)), key=lambda i: len(documents[i].text))
-        rows: list[tuple[Tensor, Tensor]] = [(torch.empty(0), torch.empty(0))] * len(documents)
+        counts, columns, values = [], [], []
         with Progress("encode", len(documents), "documents") as progress:
-            for part in _parts(order, [len(documents[i].text) // 3 + 8 for i in order]):
-                vectors = self._encode([documents[i].text for i in part])
-                for i, vector in zip(part, vectors, strict=True):
-                    active = vector.nonzero().squeeze(1)
-                    rows[i] = (active.int(), vector[active])
+            for part in _parts(documents):
+                vectors = self._encode([document.text for document in part])
+                rows, active = vectors.nonzero(as_tuple=True)
+                counts.append(torch.bincount(rows, minlength=len(part)))
+                columns.append(active.int())
+                values.append(vectors[rows, active])
                 progress.advance(len(part))
-        starts = torch.zeros(len(rows) + 1, dtype=torch.int64)
-        starts[1:] = torch.tensor([len(columns) for columns, _ in rows]).cumsum(0)
-        device = self.model.device
+        starts = torch.nn.functional.pad(torch.cat(counts).cumsum(0), (1, 0))
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
             self._documents = torch.sparse_csr_tensor(
-                starts.to(device),
-                torch.cat([columns for columns, _ in rows]).long().to(device),
-                torch.cat([values for _, values in rows]).to(device),
-                size=(len(rows), self._vocabulary()),
+                starts,
+                torch.cat(columns).long(),
+                torch.cat(values),
+                size=(len(documents), self._vocabulary()),
                 check_invariants=False,
             )
 
@@ -208,11 +206,12 @@ class Splade:
             return sparse_vectors(self.model, ids.to(device), mask.to(device))
 
 
-def _parts(order: Sequence[int], tokens: Sequence[int]) -> list[list[int]]:
-    """Cut `order`, shortest text first, where a padded batch would exceed the limit."""
-    parts: list[list[int]] = [[]]
-    for i, length in zip(order, tokens, strict=True):
-        if parts[-1] and (len(parts[-1]) + 1) * min(length, 128) > TOKENS_AT_ONCE:
-            parts.append([])
-        parts[-1].append(i)
-    return parts
+def _parts(documents: Sequence[Document]) -> list[Sequence[Document]]:
+    """Cut documents, shortest first, where a padded batch would exceed the limit (3 characters a token)."""
+    parts, start = [], 0
+    for position, document in enumerate(documents):
+        tokens = min(len(document.text) // 3 + 8, 128)
+        if position > start and (position + 1 - start) * tokens > TOKENS_AT_ONCE:
+            parts.append(documents[start:position])
+            start = position
+    return [*parts, documents[start:]]
