@@ -13,7 +13,8 @@ from numcolbert.quantities import extract
         "It opened in 1987.", "Since 2015 it has grown.", "The 2019 report is out.", "the 1987-88 season",
         "between 2014 and 2017", "in the 1980s", "back in '87", "From 1950 to 1975 it stood empty.",
         "on March 29", "on 29 March 2019", "Dec 31, 2020", "on 3/12/2020", "on 2020-03-12", "July 4th",
-        "February 11 and 12", "the 29th of May",
+        "February 11 and 12", "the 29th of May", "It was completed in 1345.",
+        "the Battle of Hastings of 1066", "since 1402",
     ],
 )  # fmt: skip
 def test_years_and_dates(text: str) -> None:
@@ -52,6 +53,13 @@ def test_references(text: str) -> None:
         "the Six Flags park", "Stage three moves closer", "the index (PGWBI)14 consists",
         "DPS 7000 computers", "now above 2019.", "2018 sales", "a two-sided test", "a 12-lead ECG",
         "a 10-Q form", "a 2:1 ratio",
+        "the Airbus A380-800 is large", "the Boeing 777-300ER landed", "a BMW M3 (2014)", "K2 is steep",
+        "element number 53 of the table", "Taipei 101 was completed", "Apollo 10 returned",
+        "Merdeka 118 reaches far",
+        "the Pixel 3 weighs little", "the Porsche 911 Turbo S tops out early", "the Queen Mary 2 measures up",
+        "the Bugatti Veyron 16.4 has wings", "the Volkswagen Golf 1.5 TSI has doors", "a 10 K run",
+        "3M products", "3M said",
+        "Form 10-K", "patients with DM 2", "a PS5 console", "the iPhone 12 mini", "the Ford Model T",
         "Fig. 1B", "13C-urea", "doi 10.1371/journal.x.001",
     ],
 )  # fmt: skip
@@ -68,3 +76,19 @@ def test_names_and_identifiers(text: str) -> None:
 )  # fmt: skip
 def test_what_looks_like_a_year_and_is_none(text: str, value: float) -> None:
     assert [q.value for q in extract(text)] == [value]
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("The Cessna 172 seats 3 passengers.", 3, "passenger"),
+        ("The ATR 72-600 carries 70 people.", 70, "person"),
+        ("The Pixel 6 Pro weighs 210 grams.", 210, "gram"),
+        ("Voyager 1 leaves at 17 km/s.", 17, "kilometre/second"),
+        ("Nearly 20 runs ended early.", 20, "run"),
+        ("In Berlin 20 patients were seen.", 20, "patient"),
+        ("The 3 seats were taken.", 3, "seat"),
+    ],
+)
+def test_names_that_end_in_a_number_and_what_is_counted(text: str, value: float, unit: str) -> None:
+    assert [(q.value, q.unit) for q in extract(text)] == [(value, unit)]

@@ -36,6 +36,14 @@ CURRENCY = [
     ("3 mln marks", 3e6, "DEM", "currency:DEM"),
     ("7.5 million Danish crowns", 7.5e6, "DKK", "currency:DKK"),
     ("90 mln Canadian dlrs", 90e6, "CAD", "currency:CAD"),
+    ("3M dlrs", 3e6, "USD", "currency:USD"),
+    ("FF 120", 120, "FRF", "currency:FRF"),
+    ("FF 120 a share", 120, "FRF/share", "currency:FRF/share"),
+    ("DM 440 million", 440e6, "DEM", "currency:DEM"),
+    ("DM 3.50", 3.5, "DEM", "currency:DEM"),
+    ("FFr 200 mln", 200e6, "FRF", "currency:FRF"),
+    ("Lit 300 billion", 300e9, "ITL", "currency:ITL"),
+    ("Dfl 3.4 billion", 3.4e9, "NLG", "currency:NLG"),
     ("-$3.4 million", -3.4e6, "USD", "currency:USD"),
     ("$-3.4 million", -3.4e6, "USD", "currency:USD"),
 ]
@@ -92,6 +100,19 @@ PHYSICAL = [
     ("1 TB", 1, "terabyte", "data"),
     ("600 Mbps", 600, "mbps", "data/time"),
     ("450 Nm", 450, "newton_metre", "torque"),
+    ("5 GB/s", 5, "gigabyte/second", "data/time"),
+    ("13.9 K", 13.9, "kelvin", "temperature"),
+    ("-5 C", -5, "celsius", "temperature"),
+    ("−89.2 °C", -89.2, "celsius", "temperature"),
+    ("1,200-square-foot", 1200, "square_foot", "area"),
+    ("9.81 m/s²", 9.81, "metre/second/second", "length/time/time"),
+    ("9.81 m/s2", 9.81, "metre/second/second", "length/time/time"),
+    ("9.81 m s−2", 9.81, "metre/second/second", "length/time/time"),
+    ("9.8 metres per second squared", 9.8, "metre/second/second", "length/time/time"),
+    ("1.85 g/cm³", 1.85, "gram/cubic_centimetre", "mass/volume"),
+    ("3.30e23 kg", 3.3e23, "kilogram", "mass"),
+    ("870 hPa", 870, "hectopascal", "pressure"),
+    ("0.61 hours", 0.61, "hour", "time"),
     ("2 Gy", 2, "gray", "radiation_dose"),
 ]
 CLINICAL = [
@@ -109,6 +130,11 @@ CLINICAL = [
     ("5000 IU/day", 5000, "IU/day", "activity_units/time"),
     ("72 beats per minute", 72, "beat/minute", "count:beat/time"),
     ("60 ml/min/1.73 m2", 60, "millilitre/minute/1.73_square_metre", "volume/time/area"),
+    ("25 kg m−2", 25, "kilogram/square_metre", "mass/area"),
+    ("4.5 × 10^9/L", 4.5e9, "1/litre", "number/volume"),
+    ("250 x 10^9/L", 250e9, "1/litre", "number/volume"),
+    ("88/min", 88, "1/minute", "number/time"),
+    ("500 cells/µl", 500, "cell/microlitre", "count:cell/volume"),
     ("4 mM", 4, "millimolar", "amount/volume"),
     ("9.9 mg l(-1)", 9.9, "milligram/litre", "mass/volume"),
     ("5,5 mmol/l", 5.5, "millimole/litre", "amount/volume"),
@@ -172,6 +198,11 @@ def test_a_quantity_inside_a_sentence(surface: str, value: float, unit: str, dim
         ("1 to 2 thousand people", 1000, 2000, "person"),
         ("5 per cent to 20 per cent", 5, 20, "percent"),
         ("three or four years", 3, 4, "year"),
+        ("5 kg to 7 kg", 5, 7, "kilogram"),
+        ("$5 to $7 million", 5e6, 7e6, "USD"),
+        ("5- to 7-year", 5, 7, "year"),
+        ("5 to 7 °C", 5, 7, "celsius"),
+        ("-7 to -5 C", -7, -5, "celsius"),
         ("800 m to 1.2 km", 800, 1200, "metre"),
     ],
 )
@@ -239,6 +270,74 @@ def test_number_formats(text: str, value: float) -> None:
 def test_a_list_shares_its_scale() -> None:
     found = extract("They left the aggregates 18.2 and 20.8 billion dlrs under target.")
     assert [(q.value, q.unit) for q in found] == [(18.2e9, "USD"), (20.8e9, "USD")]
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("Net 5.1 mln dlrs vs 4.2 mln", [(5.1e6, "USD"), (4.2e6, "USD")]),
+        ("Net 5.1 mln dlrs vs loss 4.2 mln", [(5.1e6, "USD"), (4.2e6, "USD")]),
+        ("Net 5.1 mln dlrs vs 4.2", [(5.1e6, "USD"), (4.2e6, "USD")]),
+        ("Net 5.1 mln dlrs vs 980,000", [(5.1e6, "USD"), (980e3, "USD")]),
+        ("Shr 34 cts vs 12", [(34, "US_cent"), (12, "US_cent")]),
+        ("Shr 34 cts vs 12 Net 5.1 mln vs 4.2 mln",
+         [(34, "US_cent"), (12, "US_cent"), (5.1e6, None), (4.2e6, None)]),
+        ("a gain of 34 kg compared with 2019", [(34, "kilogram")]),
+        ("81 kg versus 78, P = 0.04", [(81, "kilogram"), (78, "kilogram"), (0.04, None)]),
+    ],
+)  # fmt: skip
+def test_what_is_compared_shares_the_unit(text: str, wanted: list[tuple[float, str | None]]) -> None:
+    """But a unit that the sentence never says for a line of a table is not guessed."""
+    assert [(q.value, q.unit) for q in extract(text)] == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("Sterling deposits of 300 mln pounds", ["pound"]),  # capitalised, it may be a name
+        ("They hold sterling deposits of 300 mln pounds.", ["GBP"]),
+        ("He won £5 and spent 300 pounds a day.", ["GBP", "GBP/day"]),
+        ("Shipped at 40 pence were 300 pounds of copper.", ["penny", "pound"]),
+        ("The load weighs 300 pounds.", ["pound"]),
+        ("It cost £20 and weighs 3 lbs.", ["GBP", "pound"]),
+    ],
+)
+def test_pounds_are_money_where_the_sentence_speaks_of_sterling(text: str, units: list[str]) -> None:
+    assert [q.unit for q in extract(text)] == units
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("It has 20 g of protein per 100 g.", 20, "gram"),
+        ("It has 20 g protein per 100 g.", 20, "gram"),
+        ("The fat content is 49.9 g per 100 g.", 49.9, "gram"),
+        ("Per 100 g it has 12 g of fat.", 12, "gram"),
+        ("100 grams of figs provide 74 kcal.", 74, "kilocalorie"),
+        ("A 100-gram portion of figs supplies 0.8 grams of protein.", 0.8, "gram"),
+        ("In 100 g of figs there are 19 g of carbohydrate.", 19, "gram"),
+        ("Eating 100 grams of figs adds 2.9 grams of fibre.", 2.9, "gram"),
+        ("It has 42 kcal per 100 ml.", 42, "kilocalorie"),
+        ("It held 80 mg per 100 ml.", 80, "milligram/100_millilitre"),  # a concentration
+        ("Mix it with 100 g of flour.", 100, "gram"),
+        ("The pump moves 5 litres of blood a minute.", 5, "litre/minute"),
+        ("They inject 40 mg of the drug per day.", 40, "milligram/day"),
+    ],
+)
+def test_the_portion_of_a_food_label_is_no_quantity(text: str, value: float, unit: str) -> None:
+    (found,) = extract(text)
+    assert (found.value, found.unit) == (value, unit)
+
+
+def test_a_population_counts_people() -> None:
+    found = extract("The region has a population of about 67 million and a university of 12,000.")
+    assert [(q.value, q.unit) for q in found] == [(67e6, "person"), (12000, None)]
+
+
+def test_synonyms_keep_their_name_and_share_a_dimension() -> None:
+    storeys, floors = extract("One tower has 101 storeys, the other 88 floors.")
+    assert (storeys.unit, floors.unit) == ("storey", "floor")
+    assert storeys.dimension == floors.dimension == "count:floor"
 
 
 def test_a_statistic_is_no_part_of_a_list() -> None:

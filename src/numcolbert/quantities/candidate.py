@@ -30,6 +30,8 @@ class Candidate:
     high: float | None = None
     """The other end of a range, scale applied."""
     vague: bool = False
+    resume: int = 0
+    """Where reading goes on if not at `end`: behind "of protein per 100 g", which belongs to the unit."""
     rejected: bool = False
 
     @property

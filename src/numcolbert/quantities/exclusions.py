@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from numcolbert.quantities.words import LABELS
+from numcolbert.quantities import surfaces
+from numcolbert.quantities.words import LABELS, NOT_COUNTED, VERBS
 
 MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
@@ -39,6 +40,7 @@ _DATE = re.compile(  # what follows a month: "29", "29-30, 2019", "2019"
 )
 _MONTH_BEFORE = re.compile(rf"\b{MONTH}\.?,?\s$", re.IGNORECASE)
 _CITED = re.compile(r"\d{1,3}(?:\s?[-–,;]\s?\d{1,3})*\)")
+_DIGITS = re.compile(r"\d+")
 _TIED_BEFORE = re.compile(r"[A-Za-z]\d+(?:[-–]\d+)*[-–]$")
 _REFERENCE = re.compile(r"\d{1,3}(?:\s?[-–,]\s?\d{1,3})*(?=\s|$)")
 _CITATION = re.compile(r"\d+(?:\s?[-–,;]\s?\d+)*\s?\]")
@@ -48,15 +50,17 @@ _ADDRESS = re.compile(r"(?:https?://|www\.|doi[:.]|\S+@)\S*$", re.IGNORECASE)
 
 def blocked_until(text: str, start: int) -> int | None:
     """Where the date, clock time, citation or identifier ends that begins at `start`; None if none does."""
-    if match := _BLOCKED.match(text, start):
-        return match.end()
     previous = text[start - 1 : start]
+    if match := _BLOCKED.match(text, start):
+        if match[0] == "3M" and (previous == "$" or surfaces.simple_unit(text, match.end())):
+            return None  # "3M dlrs" are three million
+        return match.end()
     if previous == "[" and (match := _CITATION.match(text, start)):
         return match.end()
     if previous == "(" and (match := _CITED.match(text, start)):
         return match.end()
     if previous in ("-", "–") and _TIED_BEFORE.search(text, max(0, start - 12), start):
-        return start + 1  # "L3–4", "R1-12-100"
+        return _DIGITS.match(text, start).end()  # type: ignore[union-attr]  # "L3–4", "A380-800"
     if previous in ("'", "’") and text[start + 2 : start + 3].strip("s ,.") == "":
         return start + 2  # '87
     if (
@@ -121,6 +125,40 @@ def is_year_before_noun(text: str, start: int, surface: str) -> bool:
     return bool(_YEAR_BEFORE.search(text, max(0, start - 16), start))
 
 
+_EARLY_YEAR = re.compile(r"1[0-4]\d\d")
+_EARLY_YEAR_BEFORE = re.compile(r"(?:\b(?:[Ii]n|[Ss]ince|[Uu]ntil|[Bb]efore|[Aa]fter)|\b[A-Z]\w+ of)\s$")
+
+
+def is_early_year(text: str, start: int, surface: str) -> bool:
+    """A bare number that reads as a year of the Middle Ages: "Hastings of 1066", "opened in 1402"."""
+    return bool(_EARLY_YEAR.fullmatch(surface) and _EARLY_YEAR_BEFORE.search(text, max(0, start - 24), start))
+
+
+_LAST_NAME = re.compile(r"(?<![\w-])([A-Z][\w&'’-]*)\s$")
+_TWO_NAMES = re.compile(r"\b[A-Z][\w-]+ [A-Z][a-z]+\s$")
+_VERB_AFTER = re.compile(
+    r"(?:\s[A-Z][\w-]*){0,2}\s(?:is|was|has|had|can|could|will|would|[a-z]+ed|"
+    + "|".join(sorted(VERBS))
+    + r")\b"
+)
+# Words that may open a sentence right before a number that counts.
+_OPENERS = frozenset(
+    {"nearly", "almost", "approximately", "roughly", "exactly", "another", "total", "overall"}
+)
+_NUMBER_AFTER = re.compile(r"\s\d")
+
+
+def _follows_name(text: str, start: int) -> bool:
+    word = _LAST_NAME.search(text, max(0, start - 24), start)
+    return word is not None and word[1].lower() not in NOT_COUNTED and word[1].lower() not in _OPENERS
+
+
+def is_named(text: str, start: int, noun: str, end: int) -> bool:
+    """Ends a name, before a verb taken for a noun: "the Cessna 172 seats 3", "Pixel 3 weighs"."""
+    verb = noun.rsplit(" ", 1)[-1] in VERBS or _NUMBER_AFTER.match(text, end) is not None
+    return verb and _follows_name(text, start)
+
+
 _CAPITALS_BEFORE = re.compile(r"(?<![\w.])[A-Z]{2,}\s$")
 
 
@@ -149,6 +187,10 @@ def is_name(text: str, start: int, end: int, surface: str) -> bool:
         return True
     if COMPARISON_BEFORE.search(text, max(0, start - 16), start):
         return False
+    if _VERB_AFTER.match(text, end):  # "Apollo 10 returned", "the Bugatti Veyron 16.4 has"
+        whole = surface.isdigit() and _follows_name(text, start)
+        if whole or _TWO_NAMES.search(text, max(0, start - 40), start):
+            return True
     return surface.replace("-", "").isdigit() and bool(
         _NAME_AFTER.match(text, end) or _NAME_BEFORE.search(text, max(0, start - 24), start)
     )

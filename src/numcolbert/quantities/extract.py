@@ -14,7 +14,7 @@ from numcolbert.quantities import counts, exclusions, numbers, ranges, surfaces,
 from numcolbert.quantities.candidate import Candidate
 from numcolbert.quantities.surfaces import UnitMatch
 from numcolbert.quantities.units import UnitInfo
-from numcolbert.quantities.words import TABLE_HEADINGS, WORDS_TOO
+from numcolbert.quantities.words import NOT_COUNTED, TABLE_HEADINGS, WORDS_TOO
 from numcolbert.types import Quantity
 
 _NO_UNIT = UnitInfo("", "number", 1.0)
@@ -35,8 +35,20 @@ _OLD = re.compile(r"[\s-]olds?\b|\sof age\b")
 _COUNTRY_AFTER = re.compile(r"\s(?:US|U\.S\.)(?!\s?[A-Z\d$])")
 _WORD_TIED = re.compile(r"[^\W\d_][-–]$")
 _LOWER_TIED = re.compile(r"(?<![A-Za-z])[a-z]{2,}[-–]$")
+_NEXT_WORD = re.compile(r"[\s-]([A-Za-z]+)")
 _FRACTION_OF = re.compile(r"\sof an?\s")
 _OF_THE = re.compile(r"\sof (?:the|my|his|her|its|our|your|their|these|those)(?=\s)")
+_DOUBTFUL = frozenset({"PS", "DM", "FF", "Lit"})
+_STERLING = re.compile(r"£|\b(?:sterling|stg|pence|GBP|Bank of England)\b")
+_PORTION_AFTER = re.compile(
+    r"[\s-](?:portion|serving|helping)s? of\b|(?:\sof(?: [\w-]+){1,5}?)?\s"
+    r"(?:contains?|provides?|suppl(?:y|ies)|has|have|delivers?|yields?|gives?|holds?|brings?|adds?|offers?)\b"
+)
+_PORTION_BEFORE = re.compile(r"\b(?:[Ii]n|[Ee]ating|[Ee]very|[Ee]ach)\s$")
+_POPULATION = re.compile(
+    r"\b[Pp]opulation\s+(?:(?:of|is|was|has|had|reached|exceed(?:s|ed)|stood|stands|at|over|about|around|nearly|some|"
+    r"roughly|approximately|almost|more|less|than)\s+)+$"
+)
 _MINUS_SIGNS = "-−–"
 _LARGEST = 1e60  # beyond it digits are data, and a scale word could leave the range of floats
 
@@ -68,7 +80,7 @@ def extract(text: str, *, loose: bool = False) -> list[Quantity]:
         item = _read(text, match, loose, found[-1].end if found else 0)
         if item is not None:
             found.append(item)
-            position = max(position, item.end)
+            position = max(position, item.end, item.resume)
     if len(found) > 1:
         found = ranges.join(text, found)
     return [_finish(text, item) for item in _selected(text, found)]
@@ -117,7 +129,7 @@ def _read_before(text: str, item: Candidate, floor: int) -> bool:
     previous = text[start - 1] if start else " "
     if (previous == " " and start > 1) or previous.isalpha() or not previous.isascii() or previous in "$-.=":
         before = _currency_before().search(text, max(floor, start - 9), start)
-        if before and not (before[0] == "PS" and text[start : item.end] in "123456"):  # "PS5" is no price
+        if before and (before[0] not in _DOUBTFUL or _is_price(text, item)):
             item.unit, item.currency_before = units.table().before[before[0]], True
             item.start, item.unit_span = before.start(), before.span()
             if previous in _MINUS_SIGNS:
@@ -133,6 +145,16 @@ def _read_before(text: str, item: Candidate, floor: int) -> bool:
         if not item.currency_before:
             item.value_start = sign.start()
     return True
+
+
+def _is_price(text: str, item: Candidate) -> bool:
+    """Whether the number behind a prefix with other meanings is an amount: not in "PS5", "DM 12 patients"."""
+    if numbers.SCALE.match(text, item.end):
+        return True
+    if item.end - item.start < 2 or text.startswith((" (", "/"), item.end):
+        return False
+    unit = surfaces.simple_unit(text, item.end)
+    return unit is None and counts.counted_noun(text, item.end, one=False) is None
 
 
 def _read_vague(text: str, match: re.Match[str]) -> Candidate:
@@ -192,16 +214,30 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
         return
     if item.mantissa < 1 and not item.spelled and (of := _FRACTION_OF.match(text, at)):
         at = of.end()  # "1/16 of a pint"
-    match = surfaces.unit_after(text, at)
+    plain = surfaces.simple_unit(text, at)
+    if plain and plain.unit.name == "pound" and _is_sterling(text, plain):
+        plain = UnitMatch(units.table().units["GBP"], plain.start, plain.end)
+    match = surfaces.with_rates(text, plain) if plain else None
     if match and not _mistaken(text, item, match):
         item.unit, item.unit_span, item.end = match.unit, (match.start, match.end), match.end
+        if rate := surfaces.rate_behind(text, match):
+            item.unit, item.resume = rate.unit, rate.end
         if behind := _PLUS_MINUS.match(text, item.end):  # "46.6% ± 19.1%"
             again = surfaces.simple_unit(text, behind.end())
             item.end = again.end if again and again.unit is match.unit else behind.end()
         if match.unit.dimension == "time" and (old := _OLD.match(text, match.end)):
             item.end, item.unit_span = old.end(), (match.start, old.end())
         return
+    if not item.spelled and (inverse := surfaces.inverse_unit(text, at)):
+        item.unit, item.unit_span, item.end = inverse.unit, (at, inverse.end), inverse.end
+        return
     _read_count(text, item, at, loose)
+
+
+def _is_sterling(text: str, match: UnitMatch) -> bool:
+    """Whether "pounds" are money: the sentence speaks of sterling, and nothing is weighed in them."""
+    spelled = text[match.start : match.end].lower() in ("pound", "pounds")
+    return spelled and not text.startswith(" of ", match.end) and _STERLING.search(text) is not None
 
 
 def _read_count(text: str, item: Candidate, at: int, loose: bool) -> None:
@@ -235,6 +271,9 @@ def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
     attached = match.start == item.end
     if len(surface) == 1 and surface.isalpha():
         after = text[match.end : match.end + 3]
+        if surface == "K":  # "at 300 K", but not "a 10 K run" or "10-K"
+            following = _NEXT_WORD.match(text, match.end)
+            return text[match.start - 1] != " " or bool(following and following[1].lower() not in NOT_COUNTED)
         if (surface in "CFP" and attached) or (surface == "U" and after[:1] == "."):
             return True  # "13C-urea", "19F", "2P reserves", "300 mln U.S. dlrs"
         if surface == "p" and (item.spelled or after.lstrip()[:1] in ("<", "=", ">", "≤")):
@@ -259,7 +298,7 @@ def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
 
 def _is_quantity(text: str, item: Candidate) -> bool:
     if item.unit is not None and not item.counted:
-        return True
+        return not _is_portion(text, item)
     if item.rejected or item.hyphened:
         return False
     start = item.value_start
@@ -269,13 +308,18 @@ def _is_quantity(text: str, item: Candidate) -> bool:
     if _is_age(text, item):
         item.unit = units.table().units["year"]
         return True
+    if item.unit is None and item.value >= 1000 and _POPULATION.search(text, max(0, start - 60), start):
+        item.unit = units.count_unit("person")
+        return True
     if item.counted:
         if item.scale > 1 or item.spelled:
             return True
         if item.value == 1 and start == 0:  # what is left of "our No. 1 priority" by a sentence splitter
             return False
         return not (
-            exclusions.is_year_before_noun(text, start, surface) or exclusions.is_model(text, start, surface)
+            exclusions.is_year_before_noun(text, start, surface)
+            or exclusions.is_model(text, start, surface)
+            or exclusions.is_named(text, start, text[slice(*item.unit_span or (0, 0))], item.end)
         )
     if item.scale > 1 or item.vague:
         return True
@@ -286,8 +330,22 @@ def _is_quantity(text: str, item: Candidate) -> bool:
     ):  # "18/20 children" is no measure, "1/3 of the children" is a share
         return text.startswith(" of", item.end)
     return not (
-        exclusions.is_year(text, start, surface) or exclusions.is_name(text, item.start, item.end, surface)
+        exclusions.is_year(text, start, surface)
+        or exclusions.is_early_year(text, start, surface)
+        or exclusions.is_name(text, item.start, item.end, surface)
     )
+
+
+def _is_portion(text: str, item: Candidate) -> bool:
+    """The basis of a food label: "100 g of almonds contain ...", "a 100-gram portion of", "per 100 g"."""
+    if item.mantissa != 100 or item.unit is None or item.unit.name not in ("gram", "millilitre"):
+        return False
+    if item.high is not None:
+        return False
+    if text.endswith(("per ", "Per "), 0, item.start) or _PORTION_AFTER.match(text, item.end):
+        return True
+    opened = _PORTION_BEFORE.search(text, max(0, item.start - 8), item.start)
+    return opened is not None and text.startswith(" of ", item.end)
 
 
 def _is_age(text: str, item: Candidate) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from numcolbert.quantities.candidate import Candidate
@@ -29,6 +30,11 @@ SHARED = re.compile(
     r"(?:\s(?:out )?of (?:the |its |their |these |those |his |her |our )?|,? (?:and|or|vs\.?|versus) |, ?|/)$"
 )
 
+_VERSUS = re.compile(
+    r",? (?:vs\.?|versus|against|compared with|compared to) (?:an? )?(?:(?:loss|profit|deficit)(?: of)? )?$"
+)
+_LOOKS_LIKE_YEAR = re.compile(r"(?:19|20)\d\d")
+
 
 def join(text: str, found: list[Candidate]) -> list[Candidate]:
     """Merge ranges, then let numbers without a unit take that of the list they stand in."""
@@ -54,7 +60,22 @@ def join(text: str, found: list[Candidate]) -> list[Candidate]:
                         continue
                     left.scale = right.scale
                 left.unit, left.counted = right.unit, right.counted
+    _share_behind_versus(text, joined)
     return joined
+
+
+def _share_behind_versus(text: str, found: list[Candidate]) -> None:
+    """ "34 cts vs 12", "5.1 mln dlrs vs a loss of 4.2": what is compared has the same unit."""
+    for left, right in itertools.pairwise(found):
+        if left.unit is None or right.unit is not None or right.spelled or right.rejected:
+            continue
+        if not _VERSUS.match(text, left.end, right.start) or _LOOKS_LIKE_YEAR.fullmatch(
+            text, right.value_start, right.value_end
+        ):
+            continue
+        if left.scale > 1 and right.scale == 1 and abs(right.mantissa) < 1000:
+            right.scale = left.scale
+        right.unit, right.counted = left.unit, left.counted
 
 
 def _is_range(text: str, low: Candidate, high: Candidate, link: re.Match[str]) -> bool:

@@ -17,7 +17,11 @@ _PER = re.compile(
     r"|(?P<article>(?:\s+an?\s+|-an?-)(?!(?:year|month|week|day|quarter|decade)\s(?:ago|earlier|before|later|after)))",
     re.IGNORECASE,
 )
-_INVERSE = re.compile(r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?(?:[-−–‐]1|\([-−–‐]1\)|⁻¹)(?![\d])")
+_INVERSE = re.compile(
+    r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?(?:\(?[-−–‐](?P<digit>[123])\)?|⁻(?P<raised>[¹²³]))(?![\d])"
+)
+_RAISED = {"¹": 1, "²": 2, "³": 3}
+_SQUARED = re.compile(r"([A-Za-z]+)(?:²|\^2|2(?!\w)|\ssquared\b)")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _AMOUNT = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[ \u00a0-]?")
 # Symbols that are ordinary words or labels when they stand apart from the number.
@@ -114,25 +118,75 @@ def _denominator(text: str, start: int, *, slash: bool, article: bool) -> tuple[
     return (f"{amount[1].replace(',', '')}_{name}" if amount else name), word.end()
 
 
+def _per_power(unit: UnitInfo, below: UnitInfo, power: int) -> UnitInfo:
+    """`unit` per `below` to a power: an area or volume if the table has one, else "metre/second/second"."""
+    whole = units.table().units.get(f"{_POWERS[power]}{below.name}")
+    if whole:
+        return units.per(unit, whole)
+    for _ in range(power):
+        unit = units.per(unit, below)
+    return unit
+
+
+_POWERS = {1: "", 2: "square_", 3: "cubic_"}
+
+
+def _is_portion(unit: UnitInfo, below: UnitInfo | str) -> bool:
+    """Whether this is the portion of a food label, which is said or left out and never compared.
+
+    "mg per 100 ml" is a concentration all the same.
+    """
+    name = below if isinstance(below, str) else below.name
+    return name == "100_gram" or (name == "100_millilitre" and unit.dimension == "energy")
+
+
 def with_rates(text: str, match: UnitMatch) -> UnitMatch:
     """Extend a unit by what it is "per"."""
     unit, end = match.unit, match.end
     for _ in range(3):
         inverse = _INVERSE.match(text, end)
         if inverse and (below := units.find(inverse[1])):
-            unit, end = units.per(unit, below), inverse.end()
+            power = int(inverse["digit"]) if inverse["digit"] else _RAISED[inverse["raised"]]
+            unit, end = _per_power(unit, below, power), inverse.end()
             continue
         link = _PER.match(text, end)
         if link is None:
             break
+        squared = _SQUARED.match(text, link.end())
+        if squared and (below := units.find(squared[1])) and below.dimension == "time":  # "m/s²"
+            unit, end = _per_power(unit, below, 2), squared.end()
+            continue
         found = _denominator(text, link.end(), slash=bool(link["slash"]), article=bool(link["article"]))
         if found is None:
             break
-        unit, end = units.per(unit, found[0]), found[1]
+        if not _is_portion(unit, found[0]):
+            unit = units.per(unit, found[0])
+        end = found[1]
     return UnitMatch(unit, match.start, end)
 
 
-def unit_after(text: str, start: int) -> UnitMatch | None:
-    """The unit that follows a number ending at `start`, or None."""
-    match = simple_unit(text, start)
-    return with_rates(text, match) if match else None
+_WHAT = re.compile(
+    r"(?P<of> of(?: the)?)?((?: [a-z][a-z-]*){1,3}?) (?=per 100 ?(?:g|ml)|(?(of)(?:per |an? )|(?!)))"
+)
+
+
+def rate_behind(text: str, match: UnitMatch) -> UnitMatch | None:
+    """The rate that follows what is measured: "20 g of protein per 100 g", "5 litres of blood a minute"."""
+    what = _WHAT.match(text, match.end)
+    if what is None or not NOT_COUNTED.isdisjoint(what[2].split()):
+        return None
+    rated = with_rates(text, UnitMatch(match.unit, match.start, what.end() - 1))
+    return rated if rated.end >= what.end() else None
+
+
+_ATTACHED_RATE = re.compile(r"\s?/(?=[A-Za-zµμ])")
+_RATED = ("volume", "time", "area", "mass")
+
+
+def inverse_unit(text: str, start: int) -> UnitMatch | None:
+    """What a number without a unit is "per": "4.5 × 10^9/L", "120/min"."""
+    slash = _ATTACHED_RATE.match(text, start)
+    below = simple_unit(text, slash.end()) if slash else None
+    if below is None or below.unit.dimension not in _RATED or text[below.end : below.end + 1].isalnum():
+        return None
+    return with_rates(text, UnitMatch(units.per(units.ONE, below.unit), start, below.end))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from numcolbert.errors import InputError
+from numcolbert.quantities.words import SAME_COUNT
 
 SI_PREFIXES = {
     "f": ("femto", 1e-15), "p": ("pico", 1e-12), "n": ("nano", 1e-9), "µ": ("micro", 1e-6),
@@ -144,7 +145,8 @@ class _Builder:
         for symbol, info in table.exact.items():
             owners.setdefault(symbol.lower(), set()).add(info.name)
         for symbol, info in table.exact.items():
-            if len(symbol) > 1 and len(owners[symbol.lower()]) == 1:
+            bits = info.dimension == "data/time" and "/" in symbol  # "GB/s" are bytes
+            if len(symbol) > 1 and len(owners[symbol.lower()]) == 1 and not bits:
                 table.folded.setdefault(symbol.lower(), info)
         return table
 
@@ -172,8 +174,8 @@ def all_units() -> list[UnitInfo]:
 
 
 def count_unit(lemma: str) -> UnitInfo:
-    """The unit of counted things: "patient" for "1,200 patients"."""
-    return UnitInfo(lemma, f"count:{lemma}", 1.0)
+    """The unit of counted things: "patient" for "1,200 patients". Synonyms share their dimension."""
+    return UnitInfo(lemma, f"count:{SAME_COUNT.get(lemma, lemma)}", 1.0)
 
 
 @cache
@@ -186,6 +188,10 @@ def per(numerator: UnitInfo, denominator: UnitInfo | str) -> UnitInfo:
     return UnitInfo(
         f"{numerator.name}/{name}", f"{numerator.dimension}/{dimension}", numerator.factor / factor
     )
+
+
+ONE = UnitInfo("1", "number", 1.0)
+"""The numerator of "per litre" alone."""
 
 
 def times(number: float, unit: UnitInfo) -> UnitInfo:
@@ -207,7 +213,10 @@ def lookup(name: str) -> UnitInfo:
     if known:
         return known
     head, *denominators = name.split("/")
-    numerator = find(head) or (count_unit(head) if denominators and _NOUN.fullmatch(head) else None)
+    if head == ONE.name and denominators:
+        numerator: UnitInfo | None = ONE
+    else:
+        numerator = find(head) or (count_unit(head) if denominators and _NOUN.fullmatch(head) else None)
     if numerator is None or not denominators:
         return _from_pint(name)
     for part in denominators:

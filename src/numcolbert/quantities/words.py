@@ -18,4 +18,6 @@ LABELS = frozenset(_LISTS["labels"].split())
 DOWNWARD = frozenset(_LISTS["downward"].split())
 DOWNWARD_AFTER_MORE = frozenset(_LISTS["downward_after_more"].split())
 SPEED = frozenset(_LISTS["speed"].split())
+VERBS = frozenset(_LISTS["verbs"].split())
+SAME_COUNT: dict[str, str] = _LISTS["same_count"]
 IRREGULAR_PLURALS: dict[str, str] = _LISTS["irregular_plurals"]
