@@ -45,8 +45,6 @@ _LOWEST = 1.0
 class EndpointError(NumColBERTError):
     """The language model's endpoint refused or could not be reached."""
 
-    code = "endpoint"
-
 
 @dataclass(frozen=True)
 class LLMSettings:
