@@ -53,11 +53,14 @@ BOUND = re.compile(
     re.IGNORECASE,
 )
 BOUND_AFTER = re.compile(
-    rf"^\s*(?:or (?:{_COMPARATIVES}|above|below|over|under)"
+    rf"^\s*(?:(?:or )?(?:{_COMPARATIVES}|above|below|over|under)\b"
+    r"|\w+\s?/\s?(?:kg|d|day|m2|h)\b"  # "5 mg iron/kg/day"
     r"|and (?:over|above|older|under|below|up)|plus\b|\+)",
     re.IGNORECASE,
 )
 SIGNED = frozenset(("percent", "percentage_point", "temperature"))
+# "the first 24 h of the observation period" is not its length.
+PART_BEFORE = re.compile(r"\b(?:first|last|initial|next|final|past|previous|remaining)\s*$", re.IGNORECASE)
 OR_ELSE = re.compile(r",?\s*or(?:\s+about)?\s+")
 # What would have been was not.
 UNREAL = re.compile(r"\b(?:would|could|might) have\b[^.;]*$", re.IGNORECASE)
@@ -130,6 +133,8 @@ class _Finder:
     def _is_bound(self, quantity: Quantity) -> bool:
         start, end = quantity.span
         before, after = self.doc.text[max(0, start - 40) : start], self.doc.text[end : end + 30]
+        if quantity.dimension == "time" and PART_BEFORE.search(before):
+            return True
         return bool(
             BOUND.search(before)
             or UNREAL.search(self.doc.text[:start])
@@ -156,9 +161,16 @@ class _Finder:
         noun = preposition.head
         if noun.i in self.inside or noun.pos_ not in ("NOUN", "PROPN"):
             return None
-        if preposition.lower_ == "of":
-            return self._measured(noun)
-        return None
+        if preposition.lower_ != "of":
+            return None
+        above = noun.head.head if noun.dep_ == "pobj" and noun.head.lower_ in ("in", "of") else noun
+        lemma = above.lemma_.lower()
+        if above is not noun and (lemma in RISE_NOUNS or lemma in FALL_NOUNS):
+            base = self._name(noun)  # "a reduction in CRP of 0.13 mg/L"
+            return base and phrases.change(base, rises=lemma in RISE_NOUNS)
+        if above is not noun and lemma in ("change", "difference", "variation"):
+            return None
+        return self._measured(noun)
 
     def _measured(self, noun: Token) -> str | None:
         """The phrase headed by `noun`; for 'an increase in revenue' the growth of that revenue."""
@@ -278,6 +290,9 @@ class _Finder:
             return known
         if noun.pos_ not in ("NOUN", "PROPN") or (not opened and self._starts_clause(span)):
             return None
+        after = self.doc[span.end].text if span.end < len(self.doc) else ")"
+        if opened and (at - 1 in self.inside or after[0].isalpha()):
+            return None  # "4% lidocaine (77%)" and "recurrence (93% ipsilateral)" speak of something else
         if (
             noun.head.i > noun.i
             and noun.dep_ in ("compound", "amod", "nmod")
