@@ -39,6 +39,7 @@ class Server:
                     outer.requests.append({"path": self.path, **body})
                     outer.headers.append(dict(self.headers))
                     failure = outer.failures.pop(0) if outer.failures else None
+                    outer.running -= 1  # before the answer, which lets the next request in
                 if failure:
                     self.answer(failure[0], {"error": "busy"}, failure[1])
                 else:
@@ -46,8 +47,6 @@ class Server:
                     text = next(c for c in passage if c.isdigit())
                     content = outer.reply if outer.reply is not None else text
                     self.answer(200, {"choices": [{"message": {"content": content}}]}, {})
-                with outer.lock:
-                    outer.running -= 1
 
             def answer(self, status: int, value: object, headers: dict[str, str]) -> None:
                 data = json.dumps(value).encode()
