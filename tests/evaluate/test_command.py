@@ -99,6 +99,12 @@ def test_a_run_of_another_benchmark(folder: Path) -> None:
     assert "0.000" in invoke(folder, "--ignore-unknown", runs=("other.run",))
 
 
+def test_documents_outside_the_collection(folder: Path) -> None:
+    (folder / "corpus.jsonl").write_text('{"_id": "a", "text": "x"}\n')
+    with pytest.raises(InputError, match=r"Line 2 of .*good.run' names the document 'b'"):
+        invoke(folder, "--corpus", str(folder / "corpus.jsonl"))
+
+
 def test_names() -> None:
     assert named_files(["a/x.run", "ours=b/x.run"]) == {"x": Path("a/x.run"), "ours": Path("b/x.run")}
     with pytest.raises(UsageError, match="Two runs are named 'x'"):

@@ -42,6 +42,9 @@ def evaluate(
     alpha: Annotated[float, typer.Option("--alpha", help="Level of significance.")] = 0.05,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
     dataset: Annotated[str | None, typer.Option("--dataset", help="Name shown above the table.")] = None,
+    corpus: Annotated[
+        Path | None, typer.Option("--corpus", help="corpus.jsonl: refuse documents it does not hold.")
+    ] = None,
     ignore_unknown: Annotated[
         bool, typer.Option("--ignore-unknown", help="Drop run queries that the qrels do not judge.")
     ] = False,
@@ -61,6 +64,7 @@ def evaluate(
     from numcolbert.evaluate.trec import read_qrels, read_run
     from numcolbert.report.grid import to_latex, to_markdown
     from numcolbert.report.tables import comparison_grids
+    from numcolbert.train.benchmarks import read_corpus
 
     if as_json + markdown + latex > 1:
         raise UsageError("--json, --markdown and --latex exclude each other.", hint="choose one")
@@ -71,13 +75,14 @@ def evaluate(
     chosen = [name for given in measures or DEFAULT_MEASURES for name in given.split(",") if name]
     names = canonical_measures(chosen)
     files = named_files(runs)
-    judged = read_qrels(qrels)
+    documents = set(read_corpus(corpus).ids) if corpus else None
+    judged = read_qrels(qrels, documents=documents)
     slices = _slices(judged, subsets, attributes)
     if suites is not None:
         slices += suite_slices(suites)
     known = None if ignore_unknown else {query for part in slices for query in part.qrels} | judged.keys()
     comparison = compare(
-        {name: read_run(path, queries=known) for name, path in files.items()},
+        {name: read_run(path, queries=known, documents=documents) for name, path in files.items()},
         judged,
         _baseline_name(baseline, files),
         dataset=dataset or qrels.resolve().parent.name or "all",
