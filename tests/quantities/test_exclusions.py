@@ -58,8 +58,8 @@ def test_references(text: str) -> None:
         "Merdeka 118 reaches far",
         "the Pixel 3 weighs little", "the Porsche 911 Turbo S tops out early", "the Queen Mary 2 measures up",
         "the Bugatti Veyron 16.4 has wings", "the Volkswagen Golf 1.5 TSI has doors", "a 10 K run",
-        "3M products", "3M said",
-        "Form 10-K", "patients with DM 2", "a PS5 console", "the iPhone 12 mini", "the Ford Model T",
+        "3M products", "3M said", "Form 10-K",
+        "patients with DM 2", "trial DM95-231", "a PS5 console", "the iPhone 12 mini", "the Ford Model T",
         "Fig. 1B", "13C-urea", "doi 10.1371/journal.x.001",
     ],
 )  # fmt: skip

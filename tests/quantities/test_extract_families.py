@@ -283,6 +283,7 @@ def test_a_list_shares_its_scale() -> None:
         ("Shr 34 cts vs 12 Net 5.1 mln vs 4.2 mln",
          [(34, "US_cent"), (12, "US_cent"), (5.1e6, None), (4.2e6, None)]),
         ("a gain of 34 kg compared with 2019", [(34, "kilogram")]),
+        ("a loss of 4 kg compared with 16 out of 61", [(4, "kilogram"), (16, None), (61, None)]),
         ("81 kg versus 78, P = 0.04", [(81, "kilogram"), (78, "kilogram"), (0.04, None)]),
     ],
 )  # fmt: skip
@@ -322,6 +323,9 @@ def test_pounds_are_money_where_the_sentence_speaks_of_sterling(text: str, units
         ("Mix it with 100 g of flour.", 100, "gram"),
         ("The pump moves 5 litres of blood a minute.", 5, "litre/minute"),
         ("They inject 40 mg of the drug per day.", 40, "milligram/day"),
+        ("He took 50 ml of syrup half an hour later.", 50, "millilitre"),
+        ("Over 80% of drivers buy a car on credit.", 80, "percent"),
+        ("a dose (6 mg ml−1) was given", 6, "milligram/millilitre"),
     ],
 )
 def test_the_portion_of_a_food_label_is_no_quantity(text: str, value: float, unit: str) -> None:

@@ -153,6 +153,8 @@ def _is_price(text: str, item: Candidate) -> bool:
         return True
     if item.end - item.start < 2 or text.startswith((" (", "/"), item.end):
         return False
+    if text[item.start - 1].isalpha() and text.startswith(("-", "–"), item.end):
+        return False  # an identifier: "DM95-231"
     unit = surfaces.simple_unit(text, item.end)
     return unit is None and counts.counted_noun(text, item.end, one=False) is None
 

@@ -33,6 +33,7 @@ SHARED = re.compile(
 _VERSUS = re.compile(
     r",? (?:vs\.?|versus|against|compared with|compared to) (?:an? )?(?:(?:loss|profit|deficit)(?: of)? )?$"
 )
+_PART = re.compile(r" (?:out )?of\b| in \d")  # "4 kg compared with 16 of 61", "21 patients vs 25 in 17"
 _LOOKS_LIKE_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -69,9 +70,9 @@ def _share_behind_versus(text: str, found: list[Candidate]) -> None:
     for left, right in itertools.pairwise(found):
         if left.unit is None or right.unit is not None or right.spelled or right.rejected:
             continue
-        if not _VERSUS.match(text, left.end, right.start) or _LOOKS_LIKE_YEAR.fullmatch(
-            text, right.value_start, right.value_end
-        ):
+        if not _VERSUS.match(text, left.end, right.start) or _PART.match(text, right.end):
+            continue
+        if _LOOKS_LIKE_YEAR.fullmatch(text, right.value_start, right.value_end):
             continue
         if left.scale > 1 and right.scale == 1 and abs(right.mantissa) < 1000:
             right.scale = left.scale

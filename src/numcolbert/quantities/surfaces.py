@@ -18,7 +18,8 @@ _PER = re.compile(
     re.IGNORECASE,
 )
 _INVERSE = re.compile(
-    r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?(?:\(?[-−–‐](?P<digit>[123])\)?|⁻(?P<raised>[¹²³]))(?![\d])"
+    r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?"
+    r"(?:(?P<open>\()?[-−–‐](?P<digit>[123])(?(open)\))|⁻(?P<raised>[¹²³]))(?!\d)"
 )
 _RAISED = {"¹": 1, "²": 2, "³": 3}
 _SQUARED = re.compile(r"([A-Za-z]+)(?:²|\^2|2(?!\w)|\ssquared\b)")
@@ -165,6 +166,7 @@ def with_rates(text: str, match: UnitMatch) -> UnitMatch:
     return UnitMatch(unit, match.start, end)
 
 
+_NOT_MEASURED = NOT_COUNTED | {"half", "quarter"}
 _WHAT = re.compile(
     r"(?P<of> of(?: the)?)?((?: [a-z][a-z-]*){1,3}?) (?=per 100 ?(?:g|ml)|(?(of)(?:per |an? )|(?!)))"
 )
@@ -173,13 +175,17 @@ _WHAT = re.compile(
 def rate_behind(text: str, match: UnitMatch) -> UnitMatch | None:
     """The rate that follows what is measured: "20 g of protein per 100 g", "5 litres of blood a minute"."""
     what = _WHAT.match(text, match.end)
-    if what is None or not NOT_COUNTED.isdisjoint(what[2].split()):
+    if what is None or match.unit.dimension == "percent" or not _NOT_MEASURED.isdisjoint(what[2].split()):
         return None
     rated = with_rates(text, UnitMatch(match.unit, match.start, what.end() - 1))
-    return rated if rated.end >= what.end() else None
+    if rated.end < what.end():
+        return None
+    # An article tells a rate by time alone: "80 tons of gravel a truck" may go on "can carry".
+    told = text.startswith("per", what.end()) or rated.unit.dimension.endswith("/time")
+    return rated if told else None
 
 
-_ATTACHED_RATE = re.compile(r"\s?/(?=[A-Za-zµμ])")
+_ATTACHED_RATE = re.compile(r"/(?=[A-Za-zµμ])")
 _RATED = ("volume", "time", "area", "mass")
 
 
