@@ -17,7 +17,7 @@ from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
 from numcolbert.cli.demo import QUERIES
-from numcolbert.cli.serve import _listen
+from numcolbert.cli.serve import listen
 from numcolbert.data import corpora
 from numcolbert.server.app import create_app
 
@@ -39,7 +39,7 @@ def serving(folder: Path) -> Iterator[str]:
     corpus = Path(str(files("numcolbert.assets") / "demo.jsonl"))
     documents = [document for i, document in enumerate(corpora.read(corpus)) if i % EVERY_NTH == 0]
     index = NumColBERT(StandIn()).index(documents, folder)
-    listener = _listen("127.0.0.1", 0)
+    listener = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(index, examples=QUERIES), log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

@@ -26,7 +26,7 @@ from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
 from numcolbert.cli.app import main
-from numcolbert.cli.serve import _listen
+from numcolbert.cli.serve import listen
 from numcolbert.server.app import create_app
 
 ROOT = Path(__file__).parents[2]
@@ -42,7 +42,7 @@ DRIVES = re.search(
 @contextmanager
 def serving(folder: Path) -> Iterator[str]:
     index = NumColBERT(StandIn()).index(["The first drive holds 900 GB."], folder)
-    listener = _listen("127.0.0.1", 0)
+    listener = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(index), log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

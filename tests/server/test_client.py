@@ -12,7 +12,7 @@ import uvicorn
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
-from numcolbert.cli.serve import _listen
+from numcolbert.cli.serve import listen
 from numcolbert.errors import ConflictError
 from numcolbert.server.app import create_app
 from numcolbert.server.client import Client, ServerError
@@ -21,7 +21,7 @@ from numcolbert.server.client import Client, ServerError
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Client]:
     index = NumColBERT(StandIn()).index([{"id": "a", "text": "The disk holds 1 TB."}], tmp_path / "idx")
-    listener = _listen("127.0.0.1", 0)
+    listener = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(index), log_config=None))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()
@@ -56,7 +56,7 @@ def test_errors_arrive_as_errors(client: Client) -> None:
 
 
 def test_nobody_answers() -> None:
-    listener = _listen("127.0.0.1", 0)
+    listener = listen("127.0.0.1", 0)
     port = listener.getsockname()[1]
     listener.close()
     with pytest.raises(ServerError, match="No server answers"):
@@ -64,8 +64,8 @@ def test_nobody_answers() -> None:
 
 
 def test_a_port_in_use_is_told() -> None:
-    listener = _listen("127.0.0.1", 0)
+    listener = listen("127.0.0.1", 0)
     listener.listen()
     with pytest.raises(ConflictError, match="listen"):
-        _listen("127.0.0.1", listener.getsockname()[1])
+        listen("127.0.0.1", listener.getsockname()[1])
     listener.close()

@@ -18,7 +18,7 @@ import uvicorn
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
-from numcolbert.cli.serve import _listen
+from numcolbert.cli.serve import listen
 from numcolbert.server.app import create_app
 from numcolbert.server.client import Client, ServerError
 from numcolbert.server.logs import JsonLines
@@ -39,7 +39,7 @@ class Slow(StandIn):
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[str, uvicorn.Server, threading.Thread]]:
     index = NumColBERT(Slow()).index(["The disk holds 1 TB.", "The tape holds 18 TB."], folder)
-    listener = _listen("127.0.0.1", 0)
+    listener = listen("127.0.0.1", 0)
     server = uvicorn.Server(uvicorn.Config(create_app(index), log_config=None, timeout_graceful_shutdown=10))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
     thread.start()

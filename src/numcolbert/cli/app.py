@@ -24,6 +24,7 @@ from numcolbert.cli import (
     serve,
     train,
 )
+from numcolbert.cli.output import print_error
 from numcolbert.errors import NumColBERTError
 from numcolbert.progress import TerminalListener, listening
 
@@ -70,11 +71,10 @@ def main() -> None:
         with listening(TerminalListener()):
             app()
     except NumColBERTError as error:
-        typer.secho(f"error: {error.message}", fg="red", err=True)
-        typer.secho(f"hint: {error.hint}", err=True)
+        print_error(error)
         sys.exit(error.exit_code)
     except BrokenPipeError:
         sys.stderr.close()  # the reader (`| head`) has enough
     except KeyboardInterrupt:
-        typer.secho("interrupted", err=True)
+        typer.echo("interrupted", err=True)
         sys.exit(130)

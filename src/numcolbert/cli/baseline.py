@@ -28,6 +28,7 @@ def rank(
     first: FirstOption = None,
     k: Annotated[int, typer.Option("-k", help="Hits a query.")] = 1000,
     overwrite: OverwriteOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Rank a benchmark and write a TREC run.
 
@@ -45,7 +46,10 @@ def rank(
     judged = read_benchmark(benchmark)
     ranker = chosen.build(read_run(first) if first else {})
     ranker.index(read_documents(judged.corpus_path))
-    write_run(out, ranker.search(read_queries(judged), k), system)
+    run = ranker.search(read_queries(judged), k)
+    write_run(out, run, system)
+    if as_json:
+        print_json({"system": system, "run": str(out), "queries": len(run)})
 
 
 @app.command("llm")

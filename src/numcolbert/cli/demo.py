@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from numcolbert.cli.highlight import MARKS, passage
-from numcolbert.cli.output import JsonOption, print_json
-from numcolbert.cli.serve import HostOption, PortOption, run
+from numcolbert.cli.output import JsonOption, print_error, print_json
+from numcolbert.cli.serve import HostOption, PortOption, listen, serve_on
 
 if TYPE_CHECKING:
     from numcolbert.api import Index
@@ -46,11 +46,11 @@ def demo(
     """
     from numcolbert.cli.comparison import Comparer
 
-    index = open_demo()
     if serve:
-        run(index, host, port, examples=QUERIES)
+        listener = listen(host, port)
+        serve_on(listener, open_demo(), examples=QUERIES, as_json=as_json)
         return
-    with index:
+    with open_demo() as index:
         comparer = Comparer(index)
         comparisons = [comparer.compare(text, k) for text in query or QUERIES]
         if as_json:
@@ -74,7 +74,7 @@ def open_demo() -> Index:
     folder = cache_folder() / f"demo-{model.encoder.fingerprint[:12]}-{corpus.stat().st_size}"
     if folder.exists():
         return Index(Collection.open(folder), model.encoder)
-    typer.secho("first run: indexing the demo corpus", err=True)
+    typer.echo("first run: indexing the demo corpus", err=True)
     return model.index(corpora.read(corpus), folder)
 
 
@@ -132,4 +132,4 @@ def _converse(comparer: Comparer, k: int) -> None:
         try:
             _show(comparer.compare(text, k))
         except NumColBERTError as error:
-            typer.secho(f"error: {error.message}\nhint: {error.hint}", err=True)
+            print_error(error)

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from numcolbert.errors import NumColBERTError
+
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+
+
+def print_error(error: NumColBERTError) -> None:
+    """Two lines on stderr; red only where colours are wanted (https://no-color.org)."""
+    typer.secho(
+        f"error: {error.message}", fg=None if os.environ.get("NO_COLOR") else "red", err=True, reset=False
+    )
+    typer.echo(f"hint: {error.hint}", err=True)
 
 
 def print_json(value: Any) -> None:

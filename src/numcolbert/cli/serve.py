@@ -9,6 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from numcolbert.cli.documents import ModelOption
+from numcolbert.cli.loading import open_index
+from numcolbert.cli.output import print_json
 from numcolbert.errors import ConflictError, StorageError
 
 if TYPE_CHECKING:
@@ -22,39 +25,54 @@ def serve(
     index: Annotated[Path, typer.Argument(help="The index folder.", show_default=False)],
     host: HostOption = "127.0.0.1",
     port: PortOption = 8080,
-    read_only: Annotated[bool, typer.Option(help="Refuse to add or delete documents.")] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Refuse to add or delete documents.")
+    ] = False,
+    model: ModelOption = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the address as JSON once it is listening.")
+    ] = False,
 ) -> None:
     """Serve an index over HTTP, with a search page.
 
     Example: [bold]numcolbert serve idx --port 8080[/bold], then open http://127.0.0.1:8080
     """
-    import numcolbert
+    listener = listen(host, port)
+    serve_on(listener, open_index(index, model), read_only=read_only, as_json=as_json)
 
-    run(numcolbert.open(index), host, port, read_only=read_only)
 
-
-def run(index: Index, host: str, port: int, *, read_only: bool = False, examples: Sequence[str] = ()) -> None:
+def serve_on(
+    listener: socket.socket,
+    index: Index,
+    *,
+    read_only: bool = False,
+    examples: Sequence[str] = (),
+    as_json: bool = False,
+) -> None:
     """Serve until interrupted; requests under way are finished first."""
     import uvicorn
 
     from numcolbert.server.app import create_app
     from numcolbert.server.logs import log_to_stderr
 
-    listener = _listen(host, port)
-    address = f"http://{host}:{listener.getsockname()[1]}"
+    host, port, *_ = listener.getsockname()
+    address = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
     log_to_stderr()
     app = create_app(index, read_only=read_only, examples=examples)
     config = uvicorn.Config(app, log_config=None, access_log=False, timeout_graceful_shutdown=10)
-    typer.secho(f"serving {len(index):,} passages at {address}  (Ctrl-C to stop)", err=True)
+    if as_json:
+        print_json({"address": address, "documents": len(index)})
+    typer.echo(f"serving {len(index):,} passages at {address}  (Ctrl-C to stop)", err=True)
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
     """Take the port before anything is loaded, so that a conflict is told in a sentence."""
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
+        listener.listen()
     except PermissionError as error:
         listener.close()
         raise StorageError(f"Port {port} is reserved by the system.", hint="choose one above 1023") from error

@@ -23,7 +23,10 @@ def benchmark(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing test set.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Draw judged queries with numerical conditions from a pool."""
+    """Draw judged queries with numerical conditions from a pool.
+
+    Example: [bold]numcolbert data benchmark pools/mine -o benchmarks/mine --name mine[/bold]
+    """
     from numcolbert.data.benchmark import BenchmarkSettings, build
     from numcolbert.data.benchmark_files import write
     from numcolbert.data.pool import Pool

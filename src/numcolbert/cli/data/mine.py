@@ -31,7 +31,10 @@ def mine(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing pool.")] = False,
     json: JsonOption = False,
 ) -> None:
-    """Find the quantities in a corpus and the concept each describes."""
+    """Find the quantities in a corpus and the concept each describes.
+
+    Example: [bold]numcolbert data mine corpus.jsonl -o pools/mine --name mine[/bold]
+    """
     from numcolbert.data.mining import MiningSettings
     from numcolbert.data.mining import mine as mine_corpus
     from numcolbert.errors import ConflictError
