@@ -262,3 +262,13 @@ def test_opening_ten_million_vectors_reads_none_of_them(tmp_path: Path, random_p
     large = PlaidEngine.open(tmp_path)
     assert time.perf_counter() - begin < 0.5
     assert large.stats()["vectors"] == 10**7
+
+
+def test_some_strangers_in_a_small_collection_with_centroids_to_spare(
+    tmp_path: Path, clustered_passages: Make
+) -> None:
+    sample = np.concatenate(clustered_passages(100))
+    engine = PlaidEngine.create(tmp_path, 32, sample=sample, expected_vectors=100_000)
+    before = engine.stats()["centroids"]
+    engine.add([0], [np.eye(32, dtype=np.float32)[:20]])
+    assert engine.stats()["centroids"] == before + 1

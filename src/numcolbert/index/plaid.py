@@ -188,7 +188,7 @@ class PlaidEngine:
         if error > GROW_AT * self._columns.facts["build_error"] and self._may_grow(len(strangers)):
             room = MOST_CENTROIDS - len(centroids)
             missing = automatic_centroids(len(self._view.codes) + len(vectors)) - len(centroids)
-            count = min(max(missing, len(strangers) // 64), len(strangers) // 4, room)
+            count = min(max(missing, len(strangers) // 64, 1), len(strangers) // 4, room)
             self._columns.append(centroids=train_centroids(strangers, count, self._settings.seed))
             self._view = self._look()
             centroids = self._view.centroids
