@@ -38,3 +38,13 @@ def test_the_corpus_is_indexed_once_and_every_example_is_answered(encoder: Stand
     second = CliRunner().invoke(app, ["demo", "bridges over 2 km"])
     assert second.exit_code == 0
     assert encoder.encoded == documents
+
+
+def test_a_damaged_cache_is_built_again(encoder: StandIn, tmp_path: Path) -> None:
+    assert CliRunner().invoke(app, ["demo", "bridges over 2 km"]).exit_code == 0
+    (folder,) = tmp_path.glob("demo-*")
+    next(file for file in (folder / "engine").iterdir() if file.stat().st_size).write_bytes(b"broken")
+    again = CliRunner().invoke(app, ["demo", "bridges over 2 km", "--json"])
+    assert again.exit_code == 0, again.output
+    assert len(json.loads(again.stdout)[0]["numcolbert"]) == 3
+    assert "damaged" in again.stderr

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numcolbert.api import Index
 from numcolbert.baselines.bm25 import BM25
 from numcolbert.baselines.ranker import Query
+from numcolbert.progress import listening
 from numcolbert.search.judge import satisfied
 from numcolbert.types import Condition, Hit
 
@@ -27,12 +28,14 @@ class Comparer:
         self._index = index
         self._documents = {document.id: document for document in index.documents()}
         self._bm25 = BM25()
-        self._bm25.index(self._documents.values())
+        with listening(None):  # a moment's work, not worth a line of progress
+            self._bm25.index(self._documents.values())
 
     def compare(self, query: str, k: int) -> Comparison:
         gated = self._index.search(query, k)
         ungated = self._index.search(query, k, gate=False)
-        found = self._bm25.search([Query("query", query)], k)["query"]
+        with listening(None):
+            found = self._bm25.search([Query("query", query)], k)["query"]
         return Comparison(
             query=query,
             conditions=gated.conditions,

@@ -56,6 +56,10 @@ def demo(
         if as_json:
             print_json([_as_dict(comparison) for comparison in comparisons])
             return
+        if sys.stdout.isatty():
+            typer.echo(
+                f"{len(index):,} passages.  ✓ satisfies the condition  ✗ does not  · nothing to compare"
+            )
         for comparison in comparisons:
             _show(comparison)
         if not query:
@@ -66,6 +70,7 @@ def open_demo() -> Index:
     """The demo's index, made on the first run and kept in the cache folder."""
     from numcolbert.api import Index, NumColBERT
     from numcolbert.data import corpora
+    from numcolbert.errors import DamagedIndexError
     from numcolbert.files import cache_folder
     from numcolbert.index.collection import Collection
 
@@ -73,9 +78,13 @@ def open_demo() -> Index:
     corpus = Path(str(files("numcolbert.assets") / "demo.jsonl"))
     folder = cache_folder() / f"demo-{model.encoder.fingerprint[:12]}-{corpus.stat().st_size}"
     if folder.exists():
-        return Index(Collection.open(folder), model.encoder)
-    typer.echo("first run: indexing the demo corpus", err=True)
-    return model.index(corpora.read(corpus), folder)
+        try:
+            return Index(Collection.open(folder), model.encoder)
+        except DamagedIndexError:
+            typer.echo("the demo's index is damaged: indexing it again", err=True)
+    else:
+        typer.echo("first run: indexing the demo corpus", err=True)
+    return model.index(corpora.read(corpus), folder, overwrite=True)
 
 
 def _as_dict(comparison: Comparison) -> dict[str, Any]:
@@ -93,7 +102,7 @@ def _as_dict(comparison: Comparison) -> dict[str, Any]:
 def _show(comparison: Comparison) -> None:
     columns = (
         ("NumColBERT", comparison.gated),
-        ("the same model without the gate", comparison.ungated),
+        ("without the gate", comparison.ungated),
         ("BM25", comparison.words),
     )
     if not sys.stdout.isatty():
@@ -106,11 +115,17 @@ def _show(comparison: Comparison) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    title = Text(f"\n{comparison.query}", style="bold")
-    table = Table(title=title, title_justify="left", expand=True, show_lines=True)
+    from numcolbert.search.describe import describe_condition
+
+    understood = ", ".join(map(describe_condition, comparison.conditions))
+    title = Text.assemble(
+        (f"\n{comparison.query}", "bold"), (f"   understood: {understood or 'no number'}", "dim")
+    )
+    table = Table(title=title, title_justify="left", title_style="", expand=True, show_lines=True)
     for name, hits in columns:
         right = sum(hit.satisfies is True for hit in hits)
-        table.add_column(f"{name} [dim]{right} of {len(hits)} right[/dim]", ratio=1)
+        tally = f"\n[dim]{right} of {len(hits)} satisfy it[/dim]" if understood else ""
+        table.add_column(f"{name}{tally}", ratio=1)
     for row in zip_longest(*(hits for _, hits in columns)):
         table.add_row(
             *(
