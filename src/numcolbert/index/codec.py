@@ -5,11 +5,11 @@ a logarithmic scale) and a direction, whose coordinates are rounded to few value
 
     vector  =  centroid  +  length * (level of coordinate 1, level of coordinate 2, ...)
 
-Three things make the error of a dot product small for the bits spent, in the order of what they bring:
-- the length apart from the direction, because residuals differ in length by a factor of four;
+Three things make the error of a dot product small for the bits spent. Measured on real vectors with 4 bits:
 - turned coordinates: along the principal axes of the vectors some coordinates matter more for a dot product
-  than others, and get more of the bits of their byte;
-- levels at the best places for the values that occur (Lloyd's), not evenly spaced.
+  than others, and get more of the bits of their byte (variance of the error falls by almost half);
+- the length apart from the direction, because residuals differ in length up to threefold (by a quarter);
+- levels at the best places for the values that occur (Lloyd's), not evenly spaced (by a sixth).
 """
 
 from __future__ import annotations

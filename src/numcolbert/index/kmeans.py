@@ -1,7 +1,7 @@
 """k-means for tens of thousands of centroids in seconds, and the nearest centroid for millions of vectors.
 
 Both go through *cells*, groups of neighbouring centroids: a vector is compared with the centroids of its
-nearest few cells only. That is some twenty times less work than comparing with all of them, and all of it is
+nearest few cells only. That is some ten times less work than comparing with all of them, and all of it is
 matrix multiplication.
 """
 
