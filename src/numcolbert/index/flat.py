@@ -21,7 +21,7 @@ BLOCK = 16_384
 
 
 class FlatEngine:
-    """`Engine` by brute force. Half precision costs at most a relative 5e-4 a coordinate, and nothing else."""
+    """`Engine` by brute force. Half precision costs a coordinate at most a relative 5e-4."""
 
     KIND = "flat"
 
