@@ -86,6 +86,7 @@ def open_page(browser: Browser, address: str) -> Iterator[OpenPage]:
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda m: complaints.append(m.text) if "Security Policy" in m.text else None)
         page.on("request", lambda r: None if r.url.startswith(address) else complaints.append(r.url))
         page.goto(address + path)
         if wait:
