@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import json
 import logging
+import signal
+import subprocess
 import sys
 import threading
 import time
@@ -115,3 +117,28 @@ def test_the_load_script_counts_what_it_asked(load_test: ModuleType, tmp_path: P
 def test_the_load_script_speaks_to_this_machine_only(load_test: ModuleType) -> None:
     with pytest.raises(SystemExit, match="not this machine"):
         load_test.measure("http://192.0.2.1:80", queries=["x"])
+
+
+def test_the_command_starts_serves_and_ends_on_a_signal(tmp_path: Path) -> None:
+    """The whole of it in a process of its own, with a port that the system chooses."""
+    NumColBERT(StandIn()).index(["The disk holds 1 TB."], tmp_path / "idx").close()
+    code = (
+        "import sys; from tests.standin import StandIn; from numcolbert.api import NumColBERT\n"
+        "NumColBERT.load = classmethod(lambda cls, model=None: cls(StandIn()))\n"
+        "from numcolbert.cli.app import main; main()"
+    )
+    arguments = ["serve", str(tmp_path / "idx"), "--port", "0", "--json"]
+    process = subprocess.Popen(
+        [sys.executable, "-u", "-c", code, *arguments],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=SCRIPT.parents[1],
+    )  # fmt: skip
+    assert process.stdout
+    started = json.loads("".join(iter(lambda: process.stdout.readline(), "}\n")) + "}")  # type: ignore[union-attr]
+    assert started["documents"] == 1
+    assert Client(started["address"]).search("the disk")[0].text == "The disk holds 1 TB."
+    process.send_signal(signal.SIGTERM)
+    _, log = process.communicate(timeout=30)
+    assert process.returncode in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
+    entries = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    assert any(entry.get("path") == "/v1/search" for entry in entries)
+    assert "Traceback" not in log

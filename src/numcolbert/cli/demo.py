@@ -12,7 +12,7 @@ import typer
 
 from numcolbert.cli.highlight import MARKS, passage
 from numcolbert.cli.output import JsonOption, print_error, print_json
-from numcolbert.cli.serve import HostOption, PortOption, listen, serve_on
+from numcolbert.cli.serve import HostOption, PortOption, listen, serve_on, spare_threads
 
 if TYPE_CHECKING:
     from numcolbert.api import Index
@@ -48,6 +48,7 @@ def demo(
 
     if serve:
         listener = listen(host, port)
+        spare_threads()
         serve_on(listener, open_demo(), examples=QUERIES, as_json=as_json)
         return
     with open_demo() as index:
