@@ -24,6 +24,7 @@ from numcolbert.index.kernels import (
 )
 from numcolbert.index.passages import Passages
 from numcolbert.index.plaid_settings import PlaidSettings, automatic_candidates, automatic_probes
+from numcolbert.index.products import products
 
 _ROWS = 8192
 """Vectors unpacked at a time for full scores: 4 MB."""
@@ -53,7 +54,7 @@ def search(
     searchable = view.passages.searchable(allowed)
     wanted = max(k, view.settings.candidates or automatic_candidates(k, view.passages.count))
     query = view.codec.turn(query)  # [query tokens, slots]
-    table = view.centroids @ query.T  # [centroids, query tokens]
+    table = products(view.centroids, query)  # [centroids, query tokens]
     positions = np.flatnonzero(searchable)
     if len(positions) > wanted:
         probes = view.settings.nprobe or automatic_probes(len(view.centroids))
@@ -135,10 +136,10 @@ def _score_block(
     def score(begin: int, end: int) -> None:
         some = slice(begin, end)
         full_scores(
-            products, table, view.codes, view.lengths, LENGTHS,
+            similarities, table, view.codes, view.lengths, LENGTHS,
             starts[some], ends[some], int(rows[begin]), out[some],
         )  # fmt: skip
 
     in_parallel(unpack, len(starts), 64)
-    products = directions @ query.T  # [rows, query tokens]
+    similarities = products(directions, query)  # [rows, query tokens]
     in_parallel(score, len(starts), 64)
