@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _WORK = 200_000
-"""Multiplications a block. OpenBLAS shares larger products out between its own threads; with as few columns as
+"""Multiplications a block. OpenBLAS shares larger products out between its threads; with as few columns as
 a query has tokens these wait for one another longer than they work (8,192 vectors: the same time, but eight
 times the processor time), and searches that run side by side suffer most."""
 
