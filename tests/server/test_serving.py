@@ -11,12 +11,15 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 import uvicorn
+from fastapi.testclient import TestClient
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
@@ -24,6 +27,7 @@ from numcolbert.cli.serve import listen
 from numcolbert.server.app import create_app
 from numcolbert.server.client import Client, ServerError
 from numcolbert.server.logs import JsonLines
+from numcolbert.server.turns import cores
 from numcolbert.types import QueryEncoding
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "load_test.py"
@@ -142,3 +146,30 @@ def test_the_command_starts_serves_and_ends_on_a_signal(tmp_path: Path) -> None:
     entries = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     assert any(entry.get("path") == "/v1/search" for entry in entries)
     assert "Traceback" not in log
+
+
+def test_searches_take_turns_and_none_is_lost(tmp_path: Path) -> None:
+    index = NumColBERT(StandIn()).index(["The disk holds 1 TB."], tmp_path / "idx")
+    running, most, lock = [0], [0], threading.Lock()
+    plain = index.search
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        with lock:
+            running[0] += 1
+            most[0] = max(most[0], running[0])
+        try:
+            time.sleep(0.02)
+            return plain(*arguments, **options)
+        finally:
+            with lock:
+                running[0] -= 1
+
+    app = create_app(index)
+    with TestClient(app) as client:
+        index.search = watched  # type: ignore[method-assign]
+        with ThreadPoolExecutor(12) as pool:
+            answers = list(
+                pool.map(lambda i: client.post("/v1/search", json={"query": f"disk {i} GB"}), range(24))
+            )
+    assert [answer.json()["query"] for answer in answers] == [f"disk {i} GB" for i in range(24)]
+    assert 1 <= most[0] <= cores()

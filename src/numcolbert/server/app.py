@@ -22,6 +22,7 @@ from numcolbert.server.metrics import Metrics
 from numcolbert.server.probes import add_probes
 from numcolbert.server.problems import add_problems, problem
 from numcolbert.server.routes import router
+from numcolbert.server.turns import Turns
 
 PAGE = Path(__file__).parent / "web"
 LARGEST_BODY = 32 * 1024 * 1024
@@ -69,6 +70,7 @@ def create_app(
         redoc_url=None,
     )
     app.state.live, app.state.jobs, app.state.metrics = live, jobs, Metrics()
+    app.state.turns = Turns(encoder)
     app.state.read_only, app.state.examples, app.state.ready = read_only, list(examples), False
     app.include_router(router)
     add_probes(app)

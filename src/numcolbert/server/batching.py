@@ -43,10 +43,13 @@ class BatchingEncoder:
         return self._encoder.encode_documents(texts, batch_size=batch_size)
 
     def encode_queries(self, texts: list[str]) -> list[QueryEncoding]:
-        futures: list[Future[QueryEncoding]] = [Future() for _ in texts]
-        for text, future in zip(texts, futures, strict=True):
-            self._waiting.put((text, future))
-        return [future.result() for future in futures]
+        return [future.result() for future in [self.submit(text) for text in texts]]
+
+    def submit(self, text: str) -> Future[QueryEncoding]:
+        """For callers that can do something else meanwhile."""
+        future: Future[QueryEncoding] = Future()
+        self._waiting.put((text, future))
+        return future
 
     def close(self) -> None:
         self._waiting.put(None)

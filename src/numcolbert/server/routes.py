@@ -1,4 +1,4 @@
-"""The API under /v1. Handlers are plain functions: the framework runs them on its thread pool."""
+"""The API under /v1. Handlers that work are plain functions, which the framework runs on its thread pool."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from numcolbert.errors import ConflictError, InputError
 from numcolbert.search.judge import judge
 from numcolbert.server import schemas
 from numcolbert.server.jobs import Jobs
+from numcolbert.server.turns import Turns
 from numcolbert.types import Document
 
 router = APIRouter(
@@ -47,9 +48,12 @@ WRITING = [Depends(writable)]
 
 
 @router.post("/search")
-def search(body: schemas.SearchRequest, index: TheIndex) -> schemas.SearchResponse:
+async def search(body: schemas.SearchRequest, index: TheIndex, request: Request) -> schemas.SearchResponse:
     """The best passages for a query, with their quantities and whether each satisfies the condition."""
-    results = index.search(body.query, body.k, where=body.where, verify=body.verify, gate=body.gate)
+    turns: Turns = request.app.state.turns
+    results = await turns.search(
+        index, body.query, body.k, where=body.where, verify=body.verify, gate=body.gate
+    )
     return schemas.search_response(results, [judge(hit.quantities, results.conditions) for hit in results])
 
 
