@@ -333,6 +333,39 @@ def test_damage_is_named(kind: str, tmp_path: Path, random_passages: Make) -> No
         reopen(kind, tmp_path / "elsewhere")
 
 
+@pytest.mark.parametrize(
+    ("kind", "column", "row", "value"),
+    [
+        ("flat", "ends", 3, 2**40),
+        ("flat", "ends", 0, -5),
+        ("flat", "deleted", 0, 99),
+        ("plaid-4", "ends", 19, 7),
+        ("plaid-4", "deleted", 0, -1),
+        ("plaid-4", "codes", 5, 60_000),
+        ("plaid-4", "list_offsets", 1, 2**40),
+        ("plaid-4", "list_passages", 0, 20),
+    ],
+)
+def test_a_wrong_number_in_a_file_is_refused_at_opening(
+    kind: str, column: str, row: int, value: int, tmp_path: Path, random_passages: Make
+) -> None:
+    """A kernel that followed it would read past the end of an array."""
+    engine = create(kind, tmp_path)
+    engine.add(range(21), random_passages(21))
+    engine.delete([4])
+    if isinstance(engine, PlaidEngine):
+        engine.compact()  # writes the lists
+        engine.delete([5])
+    engine.commit()
+    engine.close()
+    state = json.loads((tmp_path / columns.STATE).read_text())["columns"][column]
+    numbers = np.memmap(tmp_path / state["file"], state["dtype"], "r+", shape=(state["rows"],))
+    numbers[row] = value
+    numbers.flush()
+    with pytest.raises(DamagedIndexError, match="do not fit"):
+        reopen(kind, tmp_path)
+
+
 def test_threads_search_while_another_changes(
     kind: str, tmp_path: Path, random_passages: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:

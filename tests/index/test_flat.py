@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,9 +11,10 @@ import pytest
 
 from numcolbert.index import flat
 from numcolbert.index.flat import FlatEngine
+from numcolbert.index.halves import widened
 
 
-@pytest.mark.parametrize("block", [1, 50, 16_384])
+@pytest.mark.parametrize("block", [1, 50, 2048])
 @pytest.mark.parametrize("kept", [None, 1.0, 0.05])
 def test_search_is_exact(
     block: int,
@@ -43,3 +46,23 @@ def test_half_precision_halves_the_bytes(tmp_path: Path, random_passages: Callab
     stats = engine.stats()
     assert stats["documents"] == 200
     assert 0.5 < stats["ratio_to_fp32"] < 0.52
+
+
+def test_every_finite_half_widens_to_itself() -> None:
+    halves = np.arange(65_536).astype(np.uint16).view(np.float16)
+    halves = halves[np.isfinite(halves)]
+    np.testing.assert_array_equal(widened(halves), halves.astype(np.float32))
+
+
+def test_the_first_search_waits_for_no_compiler(tmp_path: Path, random_passages: Callable[..., Any]) -> None:
+    engine = FlatEngine.create(tmp_path, 32)
+    engine.add(range(20), random_passages(20))
+    engine.commit()
+    program = (
+        "import sys, numpy, pathlib; from numcolbert.index.engines import open_engine;"
+        f"engine = open_engine('flat', pathlib.Path({str(tmp_path)!r}));"
+        "assert len(engine.search(numpy.ones((2, 32), 'f4'), 5).keys) == 5;"
+        "print('numba' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "False\n"

@@ -245,7 +245,7 @@ def test_the_same_seed_builds_the_same_files(tmp_path: Path, clustered_passages:
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
 
-def test_opening_ten_million_vectors_reads_none_of_them(tmp_path: Path, random_passages: Make) -> None:
+def test_opening_ten_million_vectors_takes_a_moment(tmp_path: Path, random_passages: Make) -> None:
     engine = PlaidEngine.create(tmp_path, 32)
     engine.add(range(50), random_passages(50))
     engine.commit()
@@ -257,6 +257,7 @@ def test_opening_ten_million_vectors_reads_none_of_them(tmp_path: Path, random_p
         column["rows"] = count
         width = max(1, column["width"]) * np.dtype(column["dtype"]).itemsize
         os.truncate(tmp_path / column["file"], count * width)
+    np.linspace(34, 10**7, 300_000).astype("<i8").tofile(tmp_path / state["columns"]["ends"]["file"])
     (tmp_path / "state.json").write_text(json.dumps(state))
     begin = time.perf_counter()
     large = PlaidEngine.open(tmp_path)

@@ -21,8 +21,8 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from numcolbert.index.compiled import in_parallel
 from numcolbert.index.kernels import encode_residuals
+from numcolbert.index.parallel import in_parallel
 
 BITS = (1, 2, 4, 8)
 LENGTHS = np.exp2((np.arange(256) - 128) / 6).astype(np.float32)

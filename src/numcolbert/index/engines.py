@@ -25,9 +25,6 @@ AUTO = "auto"
 FLAT_UP_TO = 5_000
 """Documents that `auto` leaves to the exact engine: a query then takes a few tens of milliseconds at most."""
 
-SAMPLE_A_CENTROID = 48
-"""Vectors that a centroid is learnt from."""
-
 
 def engine_class(name: str) -> Any:
     module, attribute = ENGINES[name]
@@ -66,14 +63,13 @@ def create_engine(
     kind = engine_class(name)
     if name == "flat":
         return cast(Engine, kind.create(folder, dim))
-    from numcolbert.index.plaid_settings import automatic_centroids  # compiled code, slow to load
+    from numcolbert.index.plaid_settings import sample_size  # compiled code, slow to load
 
     if spool is None or not spool.count:
         return cast(Engine, kind.create(folder, dim, _plaid_settings(settings)))
     vectors = int(spool.stats()["vectors"])
     wanted = _plaid_settings(settings)
-    centroids = wanted.centroids or automatic_centroids(vectors)
-    sample = sample_vectors(spool, SAMPLE_A_CENTROID * centroids, wanted.seed)
+    sample = sample_vectors(spool, sample_size(wanted, vectors), wanted.seed)
     return cast(Engine, kind.create(folder, dim, wanted, sample=sample, expected_vectors=vectors))
 
 

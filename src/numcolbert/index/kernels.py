@@ -11,28 +11,6 @@ LANES = 32
 """Query tokens scored at a time by `centroid_scores`: four 64-bit registers of eight bytes."""
 
 
-@kernel
-def sum_of_maxima(
-    scores: NDArray[np.float32],  # [rows, query tokens]
-    starts: NDArray[np.int64],  # [passages], first row of each
-    ends: NDArray[np.int64],  # [passages], one past its last row
-    out: NDArray[np.float32],  # [passages]
-) -> None:
-    """MaxSim of passages whose token scores are known."""
-    width = scores.shape[1]
-    best = np.empty(width, np.float32)
-    for passage in range(len(starts)):
-        best[:] = -np.inf
-        for row in range(starts[passage], ends[passage]):
-            for column in range(width):
-                if scores[row, column] > best[column]:
-                    best[column] = scores[row, column]
-        total = np.float32(0.0)
-        for column in range(width):
-            total += best[column]
-        out[passage] = total
-
-
 # ---------------------------------------------------------------------------------------------- building
 
 
@@ -271,10 +249,10 @@ def unpack_residuals(
     table: NDArray[np.float32],  # [parts, bytes, 256]
     starts: NDArray[np.int64],  # [passages]
     ends: NDArray[np.int64],
-    row: int,
     out: NDArray[np.float32],  # [rows, parts, bytes]
 ) -> None:
-    """The directions of some passages' residuals below one another, from `row` on."""
+    """The directions of some passages' residuals below one another."""
+    row = 0
     for passage in range(len(starts)):
         for vector in range(starts[passage], ends[passage]):
             code = packed[vector]
@@ -294,10 +272,10 @@ def full_scores(
     scales: NDArray[np.float32],  # [256], what a length stands for
     starts: NDArray[np.int64],  # [passages], first vector of each
     ends: NDArray[np.int64],
-    row: int,
     out: NDArray[np.float32],  # [passages]
 ) -> None:
-    """MaxSim of passages from the parts of their dot products; `directions` holds theirs from `row` on."""
+    """MaxSim of passages from the parts of their dot products."""
+    row = 0
     width = table.shape[1]
     best = np.empty(width, np.float32)
     for passage in range(len(starts)):

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from numcolbert.index.compiled import in_parallel
 from numcolbert.index.kernels import best_columns, keep_better, sum_by_label
+from numcolbert.index.parallel import in_parallel
 from numcolbert.progress import Progress
 
 CELLS_SEARCHED = 8

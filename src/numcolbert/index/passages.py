@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numcolbert.errors import InputError, NotFoundError
+from numcolbert.errors import DamagedIndexError, InputError, NotFoundError
 from numcolbert.index.base import Scored
 from numcolbert.index.columns import Column, Columns
 
@@ -34,6 +35,23 @@ class Passages:
     @classmethod
     def of(cls, columns: Columns) -> Passages:
         return cls(columns.array("keys"), columns.array("ends"), columns.array("deleted"))
+
+    def refuse_damaged(self, vectors: int, folder: Path) -> None:
+        """Raise unless every passage has its own of `vectors` vectors: kernels follow this blindly."""
+        ends, deleted = self.ends, self.deleted
+        sound = (
+            len(self.keys) == len(ends)
+            and (int(ends[-1]) if len(ends) else 0) == vectors
+            and (not len(ends) or int(ends[0]) > 0)
+            and bool((ends[1:] > ends[:-1]).all())
+            and (not len(deleted) or (int(deleted.min()) >= 0 and int(deleted.max()) < len(ends)))
+            and len(np.unique(deleted)) == len(deleted)
+        )
+        if not sound:
+            raise DamagedIndexError(
+                f"The passages in '{folder}' do not fit their vectors.",
+                hint="copy the folder again or rebuild it",
+            )
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numcolbert.config import settings_from
+from numcolbert.errors import DamagedIndexError
 from numcolbert.index.base import Scored
 from numcolbert.index.checks import checked_documents, checked_k, checked_query
 from numcolbert.index.codec import ResidualCodec, code_bytes, slots
@@ -47,6 +48,7 @@ class PlaidEngine:
         self._changing = threading.RLock()
         self._cells: Cells | None = None
         self._view = self._look()
+        self._refuse_damaged()
 
     @classmethod
     def create(
@@ -97,6 +99,27 @@ class PlaidEngine:
     @classmethod
     def open(cls, folder: Path) -> PlaidEngine:
         return cls(Columns.open(folder, cls.KIND))
+
+    def _refuse_damaged(self) -> None:
+        """Kernels follow numbers of centroids and passages blindly: a damaged file must not crash them."""
+        view, folder = self._view, self._columns.folder
+        view.passages.refuse_damaged(len(view.codes), folder)
+        offsets, entries = view.list_offsets, view.list_passages
+        sound = (
+            len(view.codes) == len(view.lengths) == len(view.residuals)
+            and int(view.codes.max(initial=0)) < max(1, len(view.centroids))
+            and 0 <= view.listed <= len(view.passages.keys)
+            and int(entries.max(initial=0)) < max(1, view.listed)
+            and len(offsets) <= len(view.centroids) + 1
+            and (int(offsets[-1]) if len(offsets) else 0) == len(entries)
+            and (not len(offsets) or int(offsets[0]) == 0)
+            and bool((offsets[1:] >= offsets[:-1]).all())
+        )
+        if not sound:
+            raise DamagedIndexError(
+                f"The vectors in '{folder}' do not fit their centroids and lists.",
+                hint="copy the folder again or rebuild it",
+            )
 
     def _look(self) -> PlaidView:
         columns = self._columns

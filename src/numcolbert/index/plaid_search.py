@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from numcolbert.index.base import Scored
 from numcolbert.index.codec import LENGTHS, ResidualCodec
-from numcolbert.index.compiled import in_parallel
 from numcolbert.index.kernels import (
     LANES,
     centroid_scores,
@@ -22,12 +21,13 @@ from numcolbert.index.kernels import (
     to_bytes,
     unpack_residuals,
 )
+from numcolbert.index.parallel import in_parallel
 from numcolbert.index.passages import Passages
 from numcolbert.index.plaid_settings import PlaidSettings, automatic_candidates, automatic_probes
 from numcolbert.index.products import products
 
-_ROWS = 8192
-"""Vectors unpacked at a time for full scores: 4 MB."""
+_ROWS = 1024
+"""Vectors unpacked at a time for full scores: half a megabyte, which stays in a core's own cache."""
 
 
 @dataclass(frozen=True)
@@ -102,44 +102,36 @@ def _full_scores(
 ) -> NDArray[np.float32]:
     """MaxSim with the decoded vectors."""
     starts, ends = view.passages.starts[positions], view.passages.ends[positions]
-    rows = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)])  # [positions + 1]
     out = np.empty(len(positions), np.float32)
-    longest = int((ends - starts).max(initial=0))
-    space = np.empty((min(int(rows[-1]), max(_ROWS, longest)), query.shape[1]), np.float32)
-    begin = 0
-    while begin < len(positions):
-        end = max(begin + 1, int(np.searchsorted(rows, rows[begin] + _ROWS, side="right")) - 1)
-        some, edges = slice(begin, end), rows[begin : end + 1] - rows[begin]
-        _score_block(view, query, table, starts[some], ends[some], edges, space, out[some])
-        begin = end
+
+    def work(begin: int, end: int) -> None:
+        some = slice(begin, end)
+        _score_by_blocks(view, query, table, starts[some], ends[some], out[some])
+
+    in_parallel(work, len(positions), 64)
     return out
 
 
-def _score_block(
+def _score_by_blocks(
     view: PlaidView,
     query: NDArray[np.float32],
     table: NDArray[np.float32],
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    space: NDArray[np.float32],
     out: NDArray[np.float32],
 ) -> None:
-    directions = space[: rows[-1]]
-
-    def unpack(begin: int, end: int) -> None:
+    meaning = view.codec.table  # [parts, bytes, 256]
+    rows = np.concatenate([np.zeros(1, np.int64), np.cumsum(ends - starts)])  # [positions + 1]
+    longest = int((ends - starts).max(initial=0))
+    space = np.empty((min(int(rows[-1]), max(_ROWS, longest)), *meaning.shape[:2]), np.float32)
+    begin = 0
+    while begin < len(starts):
+        end = max(begin + 1, int(np.searchsorted(rows, rows[begin] + _ROWS, side="right")) - 1)
         some = slice(begin, end)
-        meaning = view.codec.table
-        target = directions.reshape(len(directions), *meaning.shape[:2])
-        unpack_residuals(view.residuals, meaning, starts[some], ends[some], int(rows[begin]), target)
-
-    def score(begin: int, end: int) -> None:
-        some = slice(begin, end)
+        directions = space[: rows[end] - rows[begin]]  # [rows, parts, bytes]
+        unpack_residuals(view.residuals, meaning, starts[some], ends[some], directions)
+        similarities = products(directions.reshape(len(directions), -1), query)  # [rows, query tokens]
         full_scores(
-            similarities, table, view.codes, view.lengths, LENGTHS,
-            starts[some], ends[some], int(rows[begin]), out[some],
-        )  # fmt: skip
-
-    in_parallel(unpack, len(starts), 64)
-    similarities = products(directions, query)  # [rows, query tokens]
-    in_parallel(score, len(starts), 64)
+            similarities, table, view.codes, view.lengths, LENGTHS, starts[some], ends[some], out[some]
+        )
+        begin = end
