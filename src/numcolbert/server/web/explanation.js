@@ -50,7 +50,7 @@ export function explanationView(explanation) {
     element("div", {}, element("b", {}, `Score ${score.toFixed(2)}`), `, ${plain.toFixed(2)} without the gate. `,
       element("span", { class: "quiet" }, `Of the highest possible: ${relevance.toFixed(2)}, ${plainRelevance.toFixed(2)} without.`)),
     element("ol", { class: "strip", "aria-label": "Query tokens, what each matched, and its share of the score" }, ...strip(explanation.tokens)),
-    element("p", { class: "quiet key" }, "Each query token stands above the passage token it matched; the darker, the more it gave. × is the gate."),
+    element("p", { class: "quiet key" }, "Each query token stands above the passage token it matched; the stronger the colour, the more it gave. × is the gate."),
     explanation.quantities.length ? element("ul", { class: "quantities" }, ...quantityLines(explanation)) : null,
     element("details", {}, element("summary", {}, "every number"), table(explanation.tokens)),
     element("p", { class: "quiet key" }, `document ${explanation.id}`),

@@ -127,8 +127,7 @@ function dots(points, scale, condition, pick) {
     const verdict = quantity.satisfies ? "satisfies" : "does not satisfy";
     const label = `Hit ${rank + 1}: ${shown}${own}, ${verdict}`;
     const dot = shape("circle", {
-      class: `dot ${quantity.satisfies ? "yes" : "no"}`, cx: at, cy: AXIS - 9 - 12 * Math.min(level, 3), r: 6,
-      role: "button", "aria-label": label,
+      class: `dot ${quantity.satisfies ? "yes" : "no"}`, cx: at, cy: AXIS - 9 - 12 * Math.min(level, 3), r: 6, role: "img",
     });
     dot.append(shape("title", {}, `${label}\n${hit.text}`));
     dot.addEventListener("click", () => pick(rank));
