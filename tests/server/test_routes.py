@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,8 @@ from fastapi.testclient import TestClient
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
-from numcolbert.server.app import LARGEST_BODY, create_app
+from numcolbert.server.app import create_app
+from numcolbert.server.bounds import LARGEST_BODY
 
 QUERY = "the SSD with over 500 GB"
 
@@ -121,6 +123,16 @@ def test_malformed_json_and_oversized_bodies(server: TestClient) -> None:
     assert (broken.status_code, broken.json()["code"]) == (400, "bad_json")
     large = server.post("/v1/search", content=b"x", headers={"content-length": str(LARGEST_BODY + 1)})
     assert (large.status_code, large.json()["code"]) == (413, "too_large")
+
+
+def test_a_body_that_hides_its_size_is_cut_off(server: TestClient) -> None:
+    def endless() -> Iterator[bytes]:
+        yield b'{"query": "'
+        for _ in range(LARGEST_BODY // 2**20 + 1):
+            yield b"x" * 2**20
+
+    answer = server.post("/v1/search", content=endless(), headers={"content-type": "application/json"})
+    assert (answer.status_code, answer.json()["code"]) == (413, "too_large")
 
 
 def test_probes_metrics_and_request_ids(server: TestClient) -> None:

@@ -16,16 +16,16 @@ from fastapi.staticfiles import StaticFiles
 from numcolbert import __version__
 from numcolbert.api import Index
 from numcolbert.server.batching import BatchingEncoder
+from numcolbert.server.bounds import LARGEST_BODY, BoundedBody
 from numcolbert.server.jobs import Jobs
 from numcolbert.server.live import LOOK_EVERY, LiveIndex
 from numcolbert.server.metrics import Metrics
 from numcolbert.server.probes import add_probes
-from numcolbert.server.problems import add_problems, problem
+from numcolbert.server.problems import add_problems, problem, too_large
 from numcolbert.server.routes import router
 from numcolbert.server.turns import Turns
 
 PAGE = Path(__file__).parent / "web"
-LARGEST_BODY = 32 * 1024 * 1024
 SAFETY = {
     "content-security-policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'",
     "x-content-type-options": "nosniff",
@@ -75,6 +75,7 @@ def create_app(
     app.include_router(router)
     add_probes(app)
     add_problems(app)
+    app.add_middleware(BoundedBody)
     app.middleware("http")(_observe)
     app.mount("/", StaticFiles(directory=PAGE, html=True), name="page")
     return app
@@ -92,10 +93,7 @@ async def _observe(request: Request, proceed: Callable[[Request], Awaitable[Resp
     start = time.perf_counter()
     declared = request.headers.get("content-length", "0")
     if declared.isdigit() and int(declared) > LARGEST_BODY:
-        limit = f"{LARGEST_BODY // 2**20} MiB"
-        response: Response = problem(
-            413, "too_large", f"The request is larger than {limit}.", "send it in several requests"
-        )
+        response: Response = too_large()
     else:
         try:
             response = await proceed(request)

@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 
 from numcolbert.errors import NumColBERTError
+from numcolbert.server.bounds import LARGEST_BODY
 
 CODES = {
     "bad_json": (400, "the body is not valid JSON"),
@@ -21,6 +22,11 @@ CODES = {
 
 def problem(status: int, code: str, message: str, hint: str) -> JSONResponse:
     return JSONResponse({"code": code, "message": message, "hint": hint}, status)
+
+
+def too_large() -> JSONResponse:
+    message = f"The request is larger than {LARGEST_BODY // 2**20} MiB."
+    return problem(413, "too_large", message, "send it in several requests")
 
 
 def add_problems(app: FastAPI) -> None:
@@ -42,4 +48,6 @@ def add_problems(app: FastAPI) -> None:
         if error.status_code == 404:
             message = f"There is nothing at '{request.url.path}'."
             return problem(404, "no_route", message, "see /docs for the routes")
+        if error.status_code == 413:
+            return too_large()
         return problem(error.status_code, "http", f"{error.detail}.", "see /docs for the routes")
