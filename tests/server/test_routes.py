@@ -125,6 +125,14 @@ def test_malformed_json_and_oversized_bodies(server: TestClient) -> None:
     assert (large.status_code, large.json()["code"]) == (413, "too_large")
 
 
+def test_a_body_that_is_not_declared_as_json_is_refused(server: TestClient) -> None:
+    """So that a page elsewhere cannot write through a visitor's browser without asking it first."""
+    body = b'{"documents": [{"text": "5 kg"}]}'
+    answer = server.post("/v1/documents", content=body, headers={"content-type": "text/plain"})
+    assert answer.status_code == 422
+    assert "content-type" in answer.json()["hint"]
+
+
 def test_a_body_that_hides_its_size_is_cut_off(server: TestClient) -> None:
     def endless() -> Iterator[bytes]:
         yield b'{"query": "'

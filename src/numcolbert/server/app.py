@@ -105,6 +105,9 @@ async def _observe(request: Request, proceed: Callable[[Request], Awaitable[Resp
     response.headers["x-request-id"] = request_id
     for name, value in SAFETY.items():
         response.headers[name] = value
+    response.headers.setdefault(
+        "cache-control", "no-cache"
+    )  # after an upgrade no old script beside a new page
     route = getattr(request.scope.get("route"), "path", "other")
     request.app.state.metrics.observe(request.method, route, response.status_code, seconds)
     fields = {

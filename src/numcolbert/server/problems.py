@@ -35,13 +35,15 @@ def add_problems(app: FastAPI) -> None:
         return problem(error.http_status, error.code, error.message, error.hint)
 
     @app.exception_handler(RequestValidationError)
-    async def malformed(_: Request, error: RequestValidationError) -> JSONResponse:
+    async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         if first["type"] == "json_invalid":
             return problem(400, "bad_json", "The request's body is not valid JSON.", "send a JSON object")
         field = ".".join(str(part) for part in first["loc"][1:]) or "the body"
-        message = f"'{field}': {first['msg']}."
-        return problem(422, "bad_request", message, "see /docs for the fields of a request")
+        hint = "see /docs for the fields of a request"
+        if request.method == "POST" and "json" not in request.headers.get("content-type", ""):
+            hint = "send JSON, with the header 'content-type: application/json'"
+        return problem(422, "bad_request", f"'{field}': {first['msg']}.", hint)
 
     @app.exception_handler(HTTPException)
     async def framework(request: Request, error: HTTPException) -> JSONResponse:
