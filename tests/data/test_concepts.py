@@ -82,6 +82,9 @@ def test_nothing_is_said_where_it_is_not_sure(text: str) -> None:
 
 def test_counted_nouns() -> None:
     assert list(described("A total of 1,200 patients were enrolled.").values()) == ["patient"]
+    assert list(described("A total of 12 other patients were enrolled.").values()) == ["patient"]
+    assert list(described("They caught 40 infected mosquitoes.").values()) == ["infected mosquito"]
+    assert list(described("They were tested on six other occasions.").values()) == [None]
 
 
 def names_in(line: str) -> list[str | None] | None:
@@ -125,7 +128,16 @@ def test_variants_name_the_same_concept_and_wide_ones_do_not_count() -> None:
 
 @pytest.mark.parametrize(
     "one, many",
-    [("revenue", "revenues"), ("inventory", "inventories"), ("loss", "losses"), ("index", "indices")],
+    [
+        ("revenue", "revenues"),
+        ("inventory", "inventories"),
+        ("loss", "losses"),
+        ("index", "indices"),
+        ("mosquito", "mosquitoes"),
+        ("woman", "women"),
+        ("datum", "data"),
+        ("man", "men"),
+    ],
 )
 def test_singular(one: str, many: str) -> None:
     assert singular(many) == one

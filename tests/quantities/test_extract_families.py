@@ -25,6 +25,7 @@ CURRENCY = [
     ("USD10m", 10e6, "USD", "currency:USD"),
     ("C$15.30", 15.3, "CAD", "currency:CAD"),
     ("$A25", 25, "AUD", "currency:AUD"),
+    ("A $25", 25, "AUD", "currency:AUD"),
     ("HK$99", 99, "HKD", "currency:HKD"),
     ("RM23.50", 23.5, "MYR", "currency:MYR"),
     ("18 sen", 18, "sen", "currency:MYR"),
@@ -376,3 +377,38 @@ def test_loose_reading_adds_vague_amounts() -> None:
     assert [(q.value if q.low is None else q.low, q.unit) for q in found] == [
         (1, "solution"), (1e6, "user"), (0.5, None),
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["A $300 million facility was signed.", "It closed. A $300 million facility was signed."],
+)
+def test_an_article_is_no_australian_dollar(text: str) -> None:
+    (quantity,) = extract(text)
+    assert (quantity.value, quantity.unit) == (300e6, "USD")
+
+
+def test_percentages_in_a_list_are_no_rates() -> None:
+    found = extract("improved, stable or worse (21%/79%/0% vs 8%/83%/8%)")
+    assert [(q.value, q.unit) for q in found] == [(v, "percent") for v in (21, 79, 0, 8, 83, 8)]
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("a dose of 1 mg/kg1 was given", "milligram/kilogram"),
+        ("5 μg·kg1 was given", "microgram/kilogram"),
+        ("at least 12 mg/dL1 of it", "milligram/decilitre"),
+        ("1.2 g/kg0.8 g/kg", "gram/kilogram"),
+        ("an acceleration of 3 m/s2", "metre/second/second"),
+        ("5 mg per 0 h", "milligram"),
+        ("5 mg per 99999999999999 g", "milligram"),
+    ],
+)
+def test_denominators_with_digits_against_them(text: str, unit: str) -> None:
+    assert extract(text)[0].unit == unit
+
+
+def test_only_retirement_plans_are_named_401k() -> None:
+    assert extract("our 401(k) plan") == extract("a 401k") == []
+    assert extract("It weighs 401 kg.")[0].unit == "kilogram"

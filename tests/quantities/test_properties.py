@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from numcolbert.quantities import conditions, extract, satisfies, units
@@ -17,12 +17,24 @@ PIECES = st.sampled_from(
      "x", "+", "=", "<", "'", "th", "st", "e5", ":", "pm", "half", "dozen", "tens of", "thousands",
      "minus", "old", "year", "of"]
 )  # fmt: skip
-TEXTS = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=14).map("".join),
-                  st.lists(PIECES, max_size=14).map(" ".join))  # fmt: skip
+# Dense in digits and signs, with noughts, foreign digits and letters that fold into others.
+DENSE = st.sampled_from(
+    [*"0123456789/%.,-–−×^()$€£±<>=~⁻¹²³½ \u00a0\n", "00", "0.0", "A$", "A $", "10", "kg", "mg", "ml", "m", "L",
+     "h", "min", "mmol", "per ", "share", "K", "s", "bln", "ſ", "ı", "İ", "٣", "𝟗", "µ", "vs "]
+)  # fmt: skip
+TEXTS = st.one_of(
+    st.text(max_size=60),
+    st.lists(PIECES, max_size=14).map("".join),
+    st.lists(PIECES, max_size=14).map(" ".join),
+    st.lists(DENSE, max_size=24).map("".join),
+)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=1000, deadline=None)
 @given(TEXTS, st.booleans())
+@example("(21%/79%/0% vs 8%)", False)
+@example("5 blnſ", False)
+@example("ſıxty kg", True)
 def test_spans_slice_back_and_never_overlap(text: str, loose: bool) -> None:
     last = 0
     for quantity in extract(text, loose=loose):

@@ -8,34 +8,22 @@ from functools import cache
 from pathlib import Path
 
 from numcolbert.data.words import word_list
+from numcolbert.quantities.counts import singular as counted_singular
+from numcolbert.quantities.words import IRREGULAR_PLURALS
 
 FILES = ("finance.toml", "medicine.toml")
 
 PLURAL_ONLY = word_list("same_in_plural")
-IRREGULAR = {
-    "indices": "index", "women": "woman", "men": "man", "children": "child", "people": "person",
-    "criteria": "criterion",
-    "feet": "foot", "teeth": "tooth", "mice": "mouse", "analyses": "analysis", "diagnoses": "diagnosis",
-    "data": "datum", "lives": "life", "halves": "half", "crises": "crisis", "bases": "basis",
-}  # fmt: skip
+
+
+_DATA = {"data": "datum"}  # one concept, though nobody counts data
 
 
 def singular(word: str) -> str:
     """'revenues' -> 'revenue', 'inventories' -> 'inventory'; words like 'sales' and 'diabetes' stay."""
-    if word in IRREGULAR:
-        return IRREGULAR[word]
-    if (
-        word in PLURAL_ONLY
-        or len(word) < 4
-        or not word.endswith("s")
-        or word.endswith(("ss", "us", "is", "'s"))
-    ):
+    if word in PLURAL_ONLY or word.endswith("'s") or (len(word) < 4 and word not in IRREGULAR_PLURALS):
         return word
-    if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("ches", "shes", "xes", "sses", "zzes")):
-        return word[:-2]
-    return word[:-1]
+    return _DATA.get(word) or counted_singular(word)
 
 
 def plural(word: str) -> str:

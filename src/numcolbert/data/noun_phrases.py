@@ -22,6 +22,7 @@ LOOSE_MODIFIERS = word_list("loose_modifiers")
 GENERIC_HEADS = word_list("generic_heads")
 
 UNCOUNTED = word_list("uncounted")
+KINDLESS = word_list("kindless")
 RELATIONAL_HEADS = word_list("relational_heads")
 OWNERS = word_list("owners")
 
@@ -107,7 +108,7 @@ QUALIFIED_HEADS = word_list("qualified_heads")
 def counted(span: Span) -> str | None:
     """The noun that is counted, with its modifiers; what can be counted need not be a property."""
     text = [token.lower_ for token in span if token.pos_ in ("NOUN", "PROPN", "ADJ")]
-    text = [word for word in text if not _is_loose(word)]
+    text = [word for word in text if not _is_loose(word) and word not in KINDLESS]
     if not text or text[-1] in UNCOUNTED or not all(_WORD.fullmatch(word) for word in text) or len(text) > 3:
         return None
     return " ".join([*text[:-1], singular(text[-1])])

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from numcolbert.quantities.words import IRREGULAR_PLURALS, MODIFIERS, NOT_COUNTED, NOT_TIED
-
-_NOT_PLURAL = ("ss", "us", "is", "as")
-_WORD = re.compile(r"[ \u00a0\u2009-]([A-Za-z][A-Za-z'’-]*)")
-_ADJECTIVE = re.compile(
-    r"-|^(?:new|single|additional|extra|other|different|major|big|small|large|good|great|particular|clear|more|old|"
-    r"young|key|main|full|final|last|next|specific|serious|severe|major|minor)$"
+from numcolbert.quantities.words import (
+    ADJECTIVES,
+    IRREGULAR_PLURALS,
+    MODIFIERS,
+    NOT_COUNTED,
+    NOT_PLURAL,
+    NOT_TIED,
 )
+
+_NO_PLURAL_ENDS = ("ss", "us", "is")
+_WORD = re.compile(r"[ \u00a0\u2009-]([A-Za-z][A-Za-z'’-]*)")
 _CHEMICAL = re.compile(
     r"hydroxy|methyl|ethyl|oxo|deoxy|amino|adren|dihydro|fluoro|chloro|bromo|nitro|agonist"
 )
@@ -30,15 +33,19 @@ def singular(word: str) -> str:
         return word[:-2]
     if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
         return word[:-2]
-    if word.endswith("s") and not word.endswith(_NOT_PLURAL) and len(word) > 2:
+    if word.endswith("s") and not word.endswith(_NO_PLURAL_ENDS) and word not in NOT_PLURAL and len(word) > 2:
         return word[:-1]
     return word
 
 
 def is_plural(word: str) -> bool:
     return word in IRREGULAR_PLURALS or (
-        len(word) > 3 and word.endswith("s") and not word.endswith(_NOT_PLURAL)
+        len(word) > 3 and word.endswith("s") and not word.endswith(_NO_PLURAL_ENDS) and word not in NOT_PLURAL
     )
+
+
+def _is_adjective(word: str) -> bool:
+    return "-" in word or word in ADJECTIVES or word.endswith("ed")
 
 
 def counted_noun(text: str, start: int, one: bool) -> tuple[str, int, int] | None:
@@ -70,8 +77,10 @@ def counted_noun(text: str, start: int, one: bool) -> tuple[str, int, int] | Non
                 return None
             return singular(first), begin, begin + len(first)
         head = lower.rsplit("-", 1)[-1]
+        if singular(head) in NOT_COUNTED:  # "three drop-outs" are no outs
+            head = lower
         possessive = lower != word.lower()
-        if one and not possessive and not _ADJECTIVE.search(lower):
+        if one and not possessive and not _is_adjective(lower):
             return singular(head), begin, end
         if not possessive and (is_plural(head) or (begin == match.start(1) and head in MODIFIERS)):
             return singular(head), begin, end

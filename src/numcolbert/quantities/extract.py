@@ -33,6 +33,7 @@ _AGE = re.compile(
 _AND_UP = re.compile(r"\+|\s(?:or|and)\s(?:more|fewer|less|greater)(?=\s)")
 _OLD = re.compile(r"[\s-]olds?\b|\sof age\b")
 _COUNTRY_AFTER = re.compile(r"\s(?:US|U\.S\.)(?!\s?[A-Z\d$])")
+_WORD_BEFORE = re.compile(r"[a-z]\s$")  # "worth A $300"; elsewhere "A $300 million facility" has an article
 _WORD_TIED = re.compile(r"[^\W\d_][-–]$")
 _LOWER_TIED = re.compile(r"(?<![A-Za-z])[a-z]{2,}[-–]$")
 _NEXT_WORD = re.compile(r"[\s-]([A-Za-z]+)")
@@ -129,6 +130,8 @@ def _read_before(text: str, item: Candidate, floor: int) -> bool:
     previous = text[start - 1] if start else " "
     if (previous == " " and start > 1) or previous.isalpha() or not previous.isascii() or previous in "$-.=":
         before = _currency_before().search(text, max(floor, start - 9), start)
+        if before and before[0] == "A $" and not _WORD_BEFORE.search(text, 0, before.start()):
+            before = _currency_before().search(text, before.end() - 1, start)
         if before and (before[0] not in _DOUBTFUL or _is_price(text, item)):
             item.unit, item.currency_before = units.table().before[before[0]], True
             item.start, item.unit_span = before.start(), before.span()

@@ -65,7 +65,7 @@ LOOSE = (
     r"|billions of )?|half(?= (?:of|the))|an? (?:third|quarter|fifth|tenth)(?= of\b))"
 )
 _DIGITS_ONLY = re.compile(LITERAL)
-_WITH_WORDS = re.compile(rf"{LITERAL}|(?<![A-Za-z])(?=[a-zA-Z])(?i:(?P<words>{WORDS})|(?P<loose>{LOOSE}))")
+_WITH_WORDS = re.compile(rf"{LITERAL}|(?<![A-Za-z])(?=[a-zA-Z])(?ai:(?P<words>{WORDS})|(?P<loose>{LOOSE}))")
 _DIGIT = re.compile(rf"[\d{''.join(VULGAR)}]")
 _LETTERS = re.compile(r"[a-z]+")
 _TELLING = frozenset([*ONES, *TENS, "hundred", "thousand", "million", "billion", "trillion", "half", "dozen",
@@ -102,7 +102,7 @@ class Finder:
 
 
 SCALE = re.compile(
-    rf"(?:{_SPACE}|-)?(?P<word>(?i:{'|'.join(sorted(SCALES, key=len, reverse=True))}))(?![A-Za-z])\.?(?<!\.)"
+    rf"(?:{_SPACE}|-)?(?P<word>(?ai:{'|'.join(sorted(SCALES, key=len, reverse=True))}))(?![A-Za-z])\.?(?<!\.)"
     rf"|{_SPACE}?(?P<letter>mm|MM|[kKmMbBtT])(?![\w%²³/])"
 )
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−–", "0123456789---")

@@ -20,11 +20,14 @@ _PER = re.compile(
 _INVERSE = re.compile(
     r"[ \u00a0\u2009·⋅•.]{0,2}([A-Za-zµμ]+)\^?"
     r"(?:(?P<open>\()?[-−–‐](?P<digit>[123])(?(open)\))|⁻(?P<raised>[¹²³]))(?!\d)"
+    r"|[·⋅•]([A-Za-zµμ]+)1(?!\d)"  # "mg·kg1", its minus lost
 )
 _RAISED = {"¹": 1, "²": 2, "³": 3}
 _SQUARED = re.compile(r"([A-Za-z]+)(?:²|\^2|2(?!\w)|\ssquared\b)")
 _LETTERS = re.compile(r"[A-Za-z]+")
 _AMOUNT = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[ \u00a0-]?")
+_LARGEST_AMOUNT = 1e12
+_NOTED = re.compile(r"([A-Za-zµμ]+)(\d+)")
 # Symbols that are ordinary words or labels when they stand apart from the number.
 _ATTACHED_ONLY = frozenset({"A", "B", "N", "T", "b", "c", "t", "x", "×"})
 
@@ -95,13 +98,19 @@ def simple_unit(text: str, start: int) -> UnitMatch | None:
 def _denominator(text: str, start: int, *, slash: bool, article: bool) -> tuple[UnitInfo | str, int] | None:
     # "per 100 ml" and "ml/min/1.73 m2", but not "224 kW / 300 PS".
     amount = None if article or (slash and text[start - 1] == " ") else _AMOUNT.match(text, start)
+    if amount and not 0 < float(amount[1].replace(",", "")) <= _LARGEST_AMOUNT:
+        return None  # "21%/79%/0% vs 8%": nothing is measured per nought percent
     unit_at = amount.end() if amount else start
     found = simple_unit(text, unit_at)
     if found and found.start == unit_at:
         if article and found.unit.name not in RATE_NOUNS and found.unit.dimension != "time":
             return None
+        if found.unit.dimension == "percent":  # a list: "21%/79%/0%"
+            return None
         unit = units.times(float(amount[1].replace(",", "")), found.unit) if amount else found.unit
         return unit, found.end
+    if not article and (noted := _noted_unit(text, unit_at)):
+        return units.times(float(amount[1].replace(",", "")), noted.unit) if amount else noted.unit, noted.end
     word = _LETTERS.match(text, unit_at)
     if word is None:
         return None
@@ -117,6 +126,15 @@ def _denominator(text: str, start: int, *, slash: bool, article: bool) -> tuple[
         return None
     name = "share" if noun == "shr" else noun
     return (f"{amount[1].replace(',', '')}_{name}" if amount else name), word.end()
+
+
+def _noted_unit(text: str, start: int) -> UnitMatch | None:
+    """A unit with digits against it that are no power: "mg/kg1", its minus lost, or a table without gaps."""
+    match = _NOTED.match(text, start)
+    unit = units.table().exact.get(match[1]) if match else None
+    if match is None or unit is None or (match[2] != "1" and unit.dimension not in ("mass", "volume")):
+        return None
+    return UnitMatch(unit, start, match.end(1))
 
 
 def _per_power(unit: UnitInfo, below: UnitInfo, power: int) -> UnitInfo:
@@ -146,8 +164,8 @@ def with_rates(text: str, match: UnitMatch) -> UnitMatch:
     unit, end = match.unit, match.end
     for _ in range(3):
         inverse = _INVERSE.match(text, end)
-        if inverse and (below := units.find(inverse[1])):
-            power = int(inverse["digit"]) if inverse["digit"] else _RAISED[inverse["raised"]]
+        if inverse and (below := units.find(inverse[1] or inverse[5])):
+            power = int(inverse["digit"] or _RAISED.get(inverse["raised"], 1))
             unit, end = _per_power(unit, below, power), inverse.end()
             continue
         link = _PER.match(text, end)

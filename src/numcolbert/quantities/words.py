@@ -8,6 +8,8 @@ from pathlib import Path
 _LISTS = tomllib.loads((Path(__file__).parent / "words.toml").read_text(encoding="utf-8"))
 
 NOT_COUNTED = frozenset(_LISTS["not_counted"].split())
+NOT_PLURAL = frozenset(_LISTS["not_plural"].split())
+ADJECTIVES = frozenset(_LISTS["adjectives"].split())
 MODIFIERS = frozenset(_LISTS["modifiers"].split())
 WORDS_TOO = frozenset(_LISTS["words_too"].split())
 TABLE_HEADINGS = frozenset(_LISTS["table_headings"].split())
