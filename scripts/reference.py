@@ -22,7 +22,7 @@ import numcolbert
 from numcolbert import errors
 from numcolbert.cli.app import app
 from numcolbert.search import results
-from numcolbert.server import client, problems
+from numcolbert.server import answers, client, problems
 
 PAGES = Path(__file__).parent.parent / "docs" / "reference"
 MARKUP = re.compile(r"\[/?(?:bold|dim|italic)\]")
@@ -268,7 +268,8 @@ def python_page() -> str:
         "",
     ]
     shown = [getattr(numcolbert, name) for name in sorted(numcolbert.__all__) if name != "open"]
-    shown += [results.Results, results.Explanation, results.TokenMatch, client.Client, client.ClientHit]
+    shown += [results.Results, results.Explanation, results.TokenMatch, client.Client]
+    shown += [kind for kind in vars(answers).values() if dataclasses.is_dataclass(kind)]
     for kind in shown:
         lines += class_lines(kind)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines))

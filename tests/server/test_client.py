@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from tests.standin import StandIn
 from numcolbert.api import NumColBERT
 from numcolbert.cli.serve import listen
 from numcolbert.errors import ConflictError
+from numcolbert.server import answers, schemas
 from numcolbert.server.app import create_app
 from numcolbert.server.client import Client, ServerError
 
@@ -34,15 +36,17 @@ def client(tmp_path: Path) -> Iterator[Client]:
 
 
 def test_everything_the_client_can_do(client: Client) -> None:
-    (hit,) = client.search("disk over 500 GB")
+    found = client.search("disk over 500 GB")
+    (hit,) = found
+    assert (found.conditions[0].quantity.unit, hit.quantities[0].text) == ("gigabyte", "1 TB")
     assert (hit.id, hit.satisfies) == ("a", True)
-    assert client.explain("disk over 500 GB", "a")["score"] == pytest.approx(hit.score, abs=1e-3)
-    assert client.quantities("5 kg")["quantities"][0]["dimension"] == "mass"
-    assert client.add(["A tape of 18 TB.", {"id": "a", "text": "The disk holds 2 TB."}])["replaced"] == 1
-    assert client.get("a")["text"] == "The disk holds 2 TB."
+    assert client.explain("disk over 500 GB", "a").score == pytest.approx(hit.score, abs=1e-3)
+    assert client.quantities("5 kg").quantities[0].dimension == "mass"
+    assert client.add(["A tape of 18 TB.", {"id": "a", "text": "The disk holds 2 TB."}]).replaced == 1
+    assert client.get("a").text == "The disk holds 2 TB."
     job = client.start_job([f"Disk {i} holds {i} GB." for i in range(1, 9)])
-    assert list(client.follow(job["id"]))[-1]["state"] == "done"
-    assert client.job(job["id"])["state"] == "done"
+    assert list(client.follow(job.id))[-1].state == "done"
+    assert client.job(job.id).state == "done"
     assert client.info()["documents"] == 10
     assert client.delete("a") == 1
 
@@ -69,3 +73,29 @@ def test_a_port_in_use_is_told() -> None:
     with pytest.raises(ConflictError, match="listen"):
         listen("127.0.0.1", listener.getsockname()[1])
     listener.close()
+
+
+@pytest.mark.parametrize(
+    ("ours", "wire"),
+    [
+        (answers.FoundQuantity, schemas.QuantityOut),
+        (answers.FoundCondition, schemas.ConditionOut),
+        (answers.FoundHit, schemas.HitOut),
+        (answers.FoundHits, schemas.SearchResponse),
+        (answers.ExplainedToken, schemas.TokenOut),
+        (answers.ExplainedScore, schemas.ExplainResponse),
+        (answers.ReadText, schemas.QuantitiesResponse),
+        (answers.StoredDocument, schemas.DocumentOut),
+        (answers.Added, schemas.AddResponse),
+        (answers.JobState, schemas.JobOut),
+    ],
+)
+def test_the_client_knows_every_field_of_an_answer(ours: type, wire: type[schemas.Wire]) -> None:
+    assert {field.name for field in dataclasses.fields(ours)} == set(wire.model_fields)
+
+
+def test_answers_of_other_versions_are_read() -> None:
+    newer = {"id": "a", "text": "b", "metadata": {}, "invented_later": 1}
+    assert answers.read(answers.StoredDocument, newer) == answers.StoredDocument("a", "b", {})
+    older = {"ids": ["a"], "added": 1}
+    assert answers.read(answers.Added, older) == answers.Added(("a",), 1, None)  # type: ignore[arg-type]

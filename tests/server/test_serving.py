@@ -74,10 +74,10 @@ def test_a_request_under_way_is_answered_before_the_server_ends(tmp_path: Path) 
 def test_many_followers_of_a_job_leave_room_for_searches(tmp_path: Path) -> None:
     with serving(tmp_path / "idx") as (url, _, _):
         client = Client(url)
-        job = client.start_job([f"disk {i} of {i} GB" for i in range(1, 200)])["id"]
+        job = client.start_job([f"disk {i} of {i} GB" for i in range(1, 200)]).id
         last: list[str] = []
         followers = [
-            threading.Thread(target=lambda: last.append(list(client.follow(job))[-1]["state"]))
+            threading.Thread(target=lambda: last.append(list(client.follow(job))[-1].state))
             for _ in range(60)  # more than the framework has threads
         ]
         for follower in followers:

@@ -11,10 +11,21 @@ import http.client
 import json
 import urllib.parse
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from numcolbert.errors import NumColBERTError
+from numcolbert.server.answers import (
+    Added,
+    ExplainedScore,
+    FoundHits,
+    JobState,
+    ReadText,
+    StoredDocument,
+    read,
+)
+
+Documents = Sequence[Mapping[str, Any] | str]
+"""Texts, or objects with text, id and metadata."""
 
 CODES = {
     "bad_url": "the address is no http address",
@@ -35,19 +46,6 @@ class ServerError(NumColBERTError):
         self.server_code = code
 
 
-@dataclass(frozen=True, slots=True)
-class ClientHit:
-    """A hit as the server sent it; see `Hit`."""
-
-    id: str
-    text: str
-    score: float
-    relevance: float
-    metadata: Mapping[str, Any]
-    quantities: Sequence[Mapping[str, Any]]
-    satisfies: bool | None
-
-
 class Client:
     """Speaks to a server; failures are raised as `ServerError`. Safe from many threads."""
 
@@ -63,46 +61,46 @@ class Client:
 
     def search(
         self, query: str, k: int = 10, *, where: str | None = None, verify: bool = False, gate: bool = True
-    ) -> list[ClientHit]:
+    ) -> FoundHits:
         """The best `k` passages; the options are those of `Index.search`."""
         body = {"query": query, "k": k, "where": where, "verify": verify, "gate": gate}
-        return [ClientHit(**hit) for hit in self._call("POST", "/v1/search", body)["hits"]]
+        return read(FoundHits, self._call("POST", "/v1/search", body))
 
-    def explain(self, query: str, id: str) -> dict[str, Any]:
+    def explain(self, query: str, id: str) -> ExplainedScore:
         """Why the document `id` has its score."""
-        return self._call("POST", "/v1/explain", {"query": query, "id": id})
+        return read(ExplainedScore, self._call("POST", "/v1/explain", {"query": query, "id": id}))
 
-    def quantities(self, text: str) -> dict[str, Any]:
+    def quantities(self, text: str) -> ReadText:
         """The quantities and conditions in a text."""
-        return self._call("POST", "/v1/quantities", {"text": text})
+        return read(ReadText, self._call("POST", "/v1/quantities", {"text": text}))
 
-    def add(self, documents: Sequence[Mapping[str, Any] | str]) -> dict[str, Any]:
+    def add(self, documents: Documents) -> Added:
         """Add or replace up to 1,000 documents; they can be found when this returns."""
-        return self._call("POST", "/v1/documents", {"documents": _documents(documents)})
+        return read(Added, self._call("POST", "/v1/documents", {"documents": _documents(documents)}))
 
-    def get(self, id: str) -> dict[str, Any]:
+    def get(self, id: str) -> StoredDocument:
         """A document with its metadata."""
-        return self._call("GET", f"/v1/documents/{urllib.parse.quote(id, safe='')}")
+        return read(StoredDocument, self._call("GET", f"/v1/documents/{urllib.parse.quote(id, safe='')}"))
 
     def delete(self, id: str) -> int:
         """Delete a document; returns 1."""
         return int(self._call("DELETE", f"/v1/documents/{urllib.parse.quote(id, safe='')}")["deleted"])
 
-    def start_job(self, documents: Sequence[Mapping[str, Any] | str]) -> dict[str, Any]:
+    def start_job(self, documents: Documents) -> JobState:
         """Index many documents in the background; the answer holds the id to `follow`."""
-        return self._call("POST", "/v1/jobs", {"documents": _documents(documents)})
+        return read(JobState, self._call("POST", "/v1/jobs", {"documents": _documents(documents)}))
 
-    def job(self, id: str) -> dict[str, Any]:
+    def job(self, id: str) -> JobState:
         """The state of a job."""
-        return self._call("GET", f"/v1/jobs/{id}")
+        return read(JobState, self._call("GET", f"/v1/jobs/{id}"))
 
-    def follow(self, id: str) -> Iterator[dict[str, Any]]:
+    def follow(self, id: str) -> Iterator[JobState]:
         """Each state of a job as it changes, until it ends."""
         connection, response = self._send("GET", f"/v1/jobs/{id}/events", None)
         try:
             for line in response:
                 if line.startswith(b"data: "):
-                    yield json.loads(line[6:])
+                    yield read(JobState, json.loads(line[6:]))
         finally:
             connection.close()
 
@@ -146,5 +144,5 @@ class Client:
         return connection, response
 
 
-def _documents(documents: Sequence[Mapping[str, Any] | str]) -> list[Mapping[str, Any]]:
+def _documents(documents: Documents) -> list[Mapping[str, Any]]:
     return [{"text": document} if isinstance(document, str) else document for document in documents]
