@@ -14,7 +14,7 @@ from tests.standin import StandIn
 from typer.testing import CliRunner
 
 from numcolbert.cli.app import app
-from numcolbert.cli.bench import engines as engines_command
+from numcolbert.cli.bench import engine_vectors
 from numcolbert.errors import InputError, NumColBERTError, UsageError
 from numcolbert.index import bench
 from numcolbert.index.bench_vectors import VectorSet, gated, imitate, save
@@ -95,14 +95,63 @@ def test_a_corpus_is_encoded_once_and_kept(tmp_path: Path, monkeypatch: pytest.M
     corpus = tmp_path / "docs.jsonl"
     lines = [{"id": str(n), "text": f"The mine sold {n} tonnes of ore {n % 7}."} for n in range(400)]
     corpus.write_text("\n".join(map(json.dumps, lines)))
-    folder = engines_command._real_vectors(corpus, None, None, 100)
+    folder = engine_vectors.from_corpus(corpus, None, 100)
     assert encoder.encoded == 100
-    assert engines_command._real_vectors(corpus, None, None, 100) == folder
+    assert engine_vectors.from_corpus(corpus, None, 100) == folder
     assert encoder.encoded == 100
     loaded = VectorSet.load(folder)
     assert (loaded.count, len(loaded.queries)) == (100, 300)
     np.testing.assert_allclose(np.linalg.norm(np.concatenate(loaded.queries), axis=1), 1, atol=1e-5)
-    imitated = VectorSet.load(engines_command._imitation(folder, 150))
+    imitated = VectorSet.load(engine_vectors.imitated(folder, 150))
     assert imitated.count == 150
     with pytest.raises(InputError, match="holds 400 documents"):
-        engines_command._real_vectors(corpus, None, None, 101)
+        engine_vectors.from_corpus(corpus, None, 101)
+
+
+@pytest.fixture
+def benchmark(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr("numcolbert.model.encoder.Encoder.load", lambda model: StandIn())
+    monkeypatch.setenv("NUMCOLBERT_CACHE", str(tmp_path / "cache"))
+    folder = tmp_path / "benchmark"
+    folder.mkdir()
+    documents = [{"_id": f"d{n}", "text": f"Mine {n} sold {n} tonnes of ore."} for n in range(300)]
+    queries = [{"_id": f"q{n}", "text": f"mine that sold {n} tonnes"} for n in range(0, 300, 30)]
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, documents)))
+    (folder / "queries.jsonl").write_text("\n".join(map(json.dumps, queries)))
+    (folder / "qrels.trec").write_text("".join(f"q{n} 0 d{n} 1\n" for n in range(0, 300, 30)))
+    return folder
+
+
+def test_a_benchmark_adds_the_loss_of_quality(benchmark: Path, tmp_path: Path) -> None:
+    arguments = ["bench", "engines", "--benchmark", str(benchmark), "--passages", "200", "--rounds", "1"]
+    figure = tmp_path / "quality.svg"
+    done = CliRunner().invoke(
+        app, [*arguments, "--nbits", "8", "--nbits", "1", "--plot-quality", str(figure), "--json"]
+    )
+    assert done.exit_code == 0, done.output
+    exact, fine, coarse = json.loads(done.stdout)
+    assert exact["ndcg"] > 0.9  # the number of the query stands in one passage only
+    assert exact["ndcg_gated"] == pytest.approx(1.0)
+    assert exact["ndcg_gated"] >= fine["ndcg_gated"] > 0.95
+    assert coarse["passages"] == 200
+    assert figure.is_file()
+
+
+def test_all_judged_passages_are_in_the_cut(benchmark: Path) -> None:
+    folder, judged = engine_vectors.from_benchmark(benchmark, None, 50)
+    loaded = VectorSet.load(folder)
+    assert (loaded.count, len(loaded.queries)) == (50, 10)
+    assert judged.ndcg([[place] for place in range(10)]) == 1.0  # judged ones come first, query by query
+    assert judged.ndcg([[20]] * 10) == 0.0
+    assert max(float(np.linalg.norm(query, axis=1).max()) for query in loaded.gated_queries()) > 2.9
+    with pytest.raises(UsageError, match="10 judged documents, 9 passages"):
+        engine_vectors.from_benchmark(benchmark, None, 9)
+    with pytest.raises(InputError, match="holds 300 documents"):
+        engine_vectors.from_benchmark(benchmark, None, 301)
+
+
+def test_quality_needs_judgements(folder: Path) -> None:
+    arguments = ["bench", "engines", "--vectors", str(folder), "--plot-quality", "a.svg"]
+    refused = CliRunner().invoke(app, arguments).exception
+    assert isinstance(refused, UsageError)
+    assert "--benchmark" in refused.hint

@@ -23,6 +23,7 @@ class VectorSet:
     vectors: NDArray[np.float16]  # [vectors, dim], mapped
     ends: NDArray[np.int64]  # [passages]
     queries: list[Vectors]  # without gates
+    gates: list[Vectors] | None  # [tokens] of each query, where a model has given them
 
     @classmethod
     def load(cls, folder: Path, passages: int | None = None) -> VectorSet:
@@ -38,7 +39,15 @@ class VectorSet:
         ends = np.cumsum(lengths[:passages], dtype=np.int64)
         file, dim = require_file(folder / "vectors.f16", "file"), queries[0].shape[1]
         mapped = np.memmap(file, np.float16, "r", shape=(int(ends[-1]), dim))
-        return cls(np.asarray(mapped), ends, queries)
+        known = "gates" in saved and len(saved["gates"]) > 0
+        gates = np.split(saved["gates"], np.cumsum(saved["lengths"])[:-1]) if known else None
+        return cls(np.asarray(mapped), ends, queries, gates)
+
+    def gated_queries(self) -> list[Vectors]:
+        """With the model's gates; without any, weighted the way a gate does."""
+        if self.gates is None:
+            return [gated(query, seed) for seed, query in enumerate(self.queries)]
+        return [query * gate[:, None] for query, gate in zip(self.queries, self.gates, strict=True)]
 
     @property
     def count(self) -> int:
@@ -67,7 +76,13 @@ def gated(query: Vectors, seed: int) -> Vectors:
     return query * weights[:, None]
 
 
-def save(folder: Path, passages: Iterable[Vectors], queries: list[Vectors], total: int | None = None) -> None:
+def save(
+    folder: Path,
+    passages: Iterable[Vectors],
+    queries: list[Vectors],
+    gates: list[Vectors] | None = None,
+    total: int | None = None,
+) -> None:
     """Write a set, passage by passage."""
     lengths = []
     with replacing_folder(folder) as aside:
@@ -77,7 +92,12 @@ def save(folder: Path, passages: Iterable[Vectors], queries: list[Vectors], tota
                 lengths.append(len(rows))
                 progress.advance()
         np.asarray(lengths, np.int32).tofile(aside / "lengths.i32")
-        np.savez(aside / "queries.npz", lengths=[len(q) for q in queries], vectors=np.concatenate(queries))
+        np.savez(
+            aside / "queries.npz",
+            lengths=[len(query) for query in queries],
+            vectors=np.concatenate(queries),
+            gates=np.concatenate(gates) if gates else np.empty(0, np.float32),
+        )
 
 
 def imitate(original: VectorSet, count: int, seed: int = 0) -> Iterator[Vectors]:

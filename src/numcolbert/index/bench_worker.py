@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from numcolbert.index.bench_vectors import VectorSet, gated
+from numcolbert.index.bench_vectors import VectorSet
 from numcolbert.index.flat import FlatEngine
 from numcolbert.index.plaid import PlaidEngine
 from numcolbert.index.plaid_settings import PlaidSettings, sample_size
@@ -47,7 +47,7 @@ def search(job: dict[str, Any], vectors: VectorSet) -> dict[str, Any]:
     engine = kind.open(Path(job["folder"]))
     open_s = time.perf_counter() - begin
     plain = vectors.queries[: job["queries"]]
-    variants = [plain, [gated(query, seed) for seed, query in enumerate(plain)]]
+    variants = [plain, vectors.gated_queries()[: len(plain)]]
     engine.search(plain[0], K)  # compiling is not what is measured
     first_s = time.perf_counter() - begin
     times = np.full((2, job["rounds"], len(plain)), np.inf)
@@ -71,7 +71,7 @@ def search(job: dict[str, Any], vectors: VectorSet) -> dict[str, Any]:
         "p50_ms": 1000 * float(np.percentile(best[0], 50)),
         "p95_ms": 1000 * float(np.percentile(best[0], 95)),
         "cpu_ms": 1000 * float(np.percentile(busy.min(axis=0), 50)),
-        "gated": float(best[1].sum() / best[0].sum()),
+        "gated": float(np.median(times[1] / times[0])),  # of the pairs that ran next to each other
         "found": found[0],
         "found_gated": found[1],
     }

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from numcolbert.cli.bench import engine_vectors
 from numcolbert.cli.output import JsonOption, print_json, print_table
-from numcolbert.errors import InputError, UsageError
-from numcolbert.files import cache_folder
+from numcolbert.errors import UsageError
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from numcolbert.index.bench import EngineReport
 
-_QUERIES = 300
 _COLUMNS = (
     "passages", "engine", "nbits", "build s", "MB", "of fp32", "p50 ms", "p95 ms", "cpu ms", "recall@10",
-    "recall@10 gated", "gated/plain", "build peak MB", "search peak MB", "open s",
+    "recall@10 gated", "nDCG@10", "nDCG@10 gated", "gated/plain", "build peak MB", "search peak MB", "open s",
 )  # fmt: skip
 
 
@@ -34,6 +27,10 @@ def engines(
     vectors: Annotated[
         Path | None, typer.Option(help="A folder of vectors from an earlier run, instead of a corpus.")
     ] = None,
+    benchmark: Annotated[
+        Path | None,
+        typer.Option(help="A folder with corpus.jsonl, queries.jsonl and qrels.trec: measures nDCG@10 too."),
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="Model to encode with; the shipped one if left out.")
     ] = None,
@@ -43,7 +40,9 @@ def engines(
         typer.Option(help="Further sizes, with made-up vectors in the likeness of the real ones."),
     ] = None,
     nbits: Annotated[list[int] | None, typer.Option(help="Bits a coordinate; may be repeated.")] = None,
-    queries: Annotated[int, typer.Option(help="Queries to measure, at most 300.")] = 100,
+    queries: Annotated[
+        int | None, typer.Option(help="Queries to measure; 100, or all of a benchmark, if left out.")
+    ] = None,
     rounds: Annotated[int, typer.Option(help="Times each query is asked; the fastest counts.")] = 5,
     flat_up_to: Annotated[
         int, typer.Option(help="Largest collection that flat, and so recall, is measured on.")
@@ -52,6 +51,9 @@ def engines(
         Path | None, typer.Option(help="Python of an environment with fast-plaid, to measure it too.")
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw latency against size into this file.")] = None,
+    plot_quality: Annotated[
+        Path | None, typer.Option(help="Draw nDCG@10 against bits into this file; needs --benchmark.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Compare engines on the same vectors: build, size, latency, recall against flat, memory.
@@ -60,26 +62,48 @@ def engines(
     """
     from numcolbert.index.bench import Job, compare
 
+    if sum(source is not None for source in (corpus, vectors, benchmark)) != 1:
+        raise UsageError(
+            "The engines need vectors.",
+            hint="give one of --corpus FILE, --benchmark FOLDER and --vectors FOLDER",
+        )
+    if benchmark is None and plot_quality is not None:
+        raise UsageError(
+            "Quality needs judgements.", hint="give --benchmark FOLDER, or leave --plot-quality out"
+        )
     sizes, made_up = passages or ([] if synthetic else [20_000]), synthetic or []
-    real = _real_vectors(corpus, vectors, model, max(sizes, default=20_000))
+    largest = max(sizes, default=20_000)
+    judge = None
+    if benchmark is not None:
+        real, judged = engine_vectors.from_benchmark(benchmark, model, largest)
+        queries = len(judged.queries)  # every one of them counts
+        judge = judged.ndcg
+    elif corpus is not None:
+        real = engine_vectors.from_corpus(corpus, model, largest)
+    elif vectors is not None:
+        real = vectors
     reports: list[EngineReport] = []
     for size in [*sizes, *made_up]:
-        folder = real if size in sizes else _imitation(real, size)
         reports += compare(
             Job(
-                vectors=folder,
+                vectors=real if size in sizes else engine_vectors.imitated(real, size),
                 passages=size,
                 nbits=nbits or (8, 4, 2, 1),
-                queries=queries,
+                queries=queries or 100,
                 rounds=rounds,
                 fastplaid_python=fastplaid_python,
                 flat=size <= flat_up_to,
+                judge=judge if size in sizes else None,
             )
         )
     if plot:
         from numcolbert.report.figures import latency_curve
 
         latency_curve(_curves(reports), plot)
+    if plot_quality:
+        from numcolbert.report.figures import nbits_curve
+
+        nbits_curve(_quality_curves(reports, largest), "nDCG@10", plot_quality)
     if as_json:
         print_json(reports)
     else:
@@ -94,7 +118,8 @@ def _row(report: EngineReport) -> tuple[object, ...]:
         report.passages, report.engine, report.nbits, digits(report.build_s, 1),
         digits(report.bytes / 1e6, 1), digits(report.ratio, 3), digits(report.p50_ms, 1),
         digits(report.p95_ms, 1), digits(report.cpu_ms, 1), digits(report.recall, 3),
-        digits(report.recall_gated, 3), digits(report.gated, 3), digits(report.build_peak / 1e6, 0),
+        digits(report.recall_gated, 3), digits(report.ndcg, 4),
+        digits(report.ndcg_gated, 4), digits(report.gated, 3), digits(report.build_peak / 1e6, 0),
         digits(report.search_peak / 1e6, 0), digits(report.open_s, 3),
     )  # fmt: skip
 
@@ -108,47 +133,12 @@ def _curves(reports: list[EngineReport]) -> dict[str, dict[int, float]]:
     return curves
 
 
-def _real_vectors(corpus: Path | None, vectors: Path | None, model: str | None, count: int) -> Path:
-    """The folder of vectors: as given, from the cache, or encoded now."""
-    if vectors is not None and corpus is None:
-        return vectors
-    if corpus is None or vectors is not None:
-        raise UsageError("The engines need vectors.", hint="give either --corpus FILE or --vectors FOLDER")
-    from numcolbert.data.corpora import read
-    from numcolbert.index.bench_vectors import save
-    from numcolbert.model.encoder import Encoder
-
-    encoder = Encoder.load(model)
-    name = hashlib.sha256(f"{corpus.resolve()}|{corpus.stat().st_mtime_ns}".encode()).hexdigest()[:12]
-    folder = cache_folder() / "bench" / f"{name}-{encoder.fingerprint[:12]}-{count}"
-    if folder.is_dir():
-        return folder
-    texts = [document.text for document in islice(read(corpus), count + _QUERIES)]
-    if len(texts) < count + _QUERIES:
-        raise InputError(
-            f"'{corpus}' holds {len(texts):,} documents; asked for are {count:,} and {_QUERIES} queries.",
-            hint="ask for fewer with --passages, and more with --synthetic",
-        )
-    step = len(texts) // _QUERIES  # queries from all over the corpus, each the beginning of a document
-    asked = [" ".join(text.split()[:18]) for text in texts[::step][:_QUERIES]]
-    held_out = set(range(0, step * _QUERIES, step))
-    stored = [text for at, text in enumerate(texts) if at not in held_out][:count]
-    questions = [encoding.ungated() for encoding in encoder.encode_queries(asked)]
-
-    def passages() -> Iterator[NDArray[np.float32]]:
-        for begin in range(0, len(stored), 256):
-            for encoding in encoder.encode_documents(stored[begin : begin + 256]):
-                yield encoding.vectors
-
-    save(folder, passages(), questions, len(stored))
-    return folder
-
-
-def _imitation(real: Path, count: int) -> Path:
-    from numcolbert.index.bench_vectors import VectorSet, imitate, save
-
-    folder = real.with_name(f"{real.name}-imitated-{count}")
-    if not folder.is_dir():
-        original = VectorSet.load(real)
-        save(folder, imitate(original, count), original.queries, count)
-    return folder
+def _quality_curves(reports: list[EngineReport], passages: int) -> dict[str, dict[int, float]]:
+    """Kind of query -> bits a coordinate -> nDCG@10; flat stores 16 bits."""
+    curves: dict[str, dict[int, float]] = {"gated": {}, "without gate": {}}
+    for report in reports:
+        if report.passages == passages and report.engine != "fast-plaid":
+            for name, value in (("gated", report.ndcg_gated), ("without gate", report.ndcg)):
+                if value is not None:
+                    curves[name][report.nbits or 16] = value
+    return curves
