@@ -89,6 +89,7 @@ BAD_LINES = {
     "no text": ("a.jsonl", b'{"text": "ok"}\n{"text": 5}\n', r"Line 2 of .* has no text in its field 'text'"),
     "latin1": ("a.txt", "fine\ncaf\xe9\n".encode("latin1"), r"Line 2 of .* is not UTF-8 \(byte 4\)"),
     "binary": ("a.txt", b"fine\n\x7fELF\0\0\n", r"Line 2 of .* holds binary data"),
+    "binary without noughts": ("a.txt", b"fine\n\x89PNG\x02\xff\n", r"Line 2 of .* holds binary data"),
     "columns": ("a.csv", b"id,text\n1,ok\n2\n", r"Line 3 of .* has 1 columns where the header has 2"),
     "duplicate": ("a.csv", b"id,text\n1,ok\n1,again\n", r"Line 3 of .* repeats the id '1'"),
 }  # fmt: skip

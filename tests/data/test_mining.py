@@ -99,3 +99,13 @@ def test_nothing_of_a_fitting_length(tmp_path: Path) -> None:
     file.write_text("Too short.\n")
     with pytest.raises(InputError, match="holds no sentence of 30 to 400 characters"):
         mine([file], MiningSettings(name="few"), lambda texts: parse(texts, pipeline()))
+
+
+def test_nothing_left_without_the_bad_lines(tmp_path: Path) -> None:
+    file = tmp_path / "a.jsonl"
+    file.write_text('{"body": "x"}\n[1]\n', encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"without its 2 bad lines: Line 1 of .* has no field 'text'"
+    ) as caught:
+        mine([file], MiningSettings("a", skip_bad=True))
+    assert "--skip-bad" in caught.value.hint

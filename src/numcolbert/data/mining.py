@@ -66,6 +66,11 @@ def mine(paths: Sequence[Path], settings: MiningSettings, parser: Parser | None 
             readers, settings.limit, settings.seed, (settings.shortest, settings.longest)
         )
     sentences = list(_sentences(readers, settings, chosen))
+    if not sentences and (bad := next((reader for reader in readers if reader.skipped), None)):
+        raise InputError(
+            f"Nothing is left of '{bad.path}': {bad.skipped:,} faults were skipped, the first: {bad.problems[0]}",
+            hint="mend the file, or look at it without --skip-bad",
+        )
     if not sentences:
         raise InputError(
             f"'{paths[0]}' holds no sentence of {settings.shortest} to {settings.longest} characters.",

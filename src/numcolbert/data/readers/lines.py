@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import re
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,8 @@ from numcolbert.files import open_binary, require_file, storage_errors
 LONGEST_LINE = 16 * 2**20
 """Bytes. A longer line is not a document, and reading it whole is what exhausts memory."""
 
+# Control characters that no text has: not tab, line ends, form feed or escape.
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
@@ -38,7 +41,7 @@ def numbered_lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
                     f"is longer than {LONGEST_LINE // 2**20} MB",
                     hint="write one document a line, or pass --skip-bad to leave it out",
                 )
-            elif b"\0" in raw:
+            elif _BINARY.search(raw):
                 faults.at(
                     number, "holds binary data, not text", hint="pass a text, CSV, JSONL or Parquet file"
                 )
