@@ -68,7 +68,7 @@ def mine(paths: Sequence[Path], settings: MiningSettings, parser: Parser | None 
     sentences = list(_sentences(readers, settings, chosen))
     if not sentences and (bad := next((reader for reader in readers if reader.skipped), None)):
         raise InputError(
-            f"Nothing is left of '{bad.path}': {bad.skipped:,} faults were skipped, the first: {bad.problems[0]}",
+            f"Nothing is left of '{bad.path}' but {bad.skipped:,} skipped faults: {bad.problems[0]}",
             hint="mend the file, or look at it without --skip-bad",
         )
     if not sentences:
