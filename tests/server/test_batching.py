@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -18,10 +17,11 @@ class Slow(StandIn):
     def __init__(self) -> None:
         super().__init__()
         self.batches: list[int] = []
-        self.go = threading.Event()
+        self.begun, self.go = threading.Event(), threading.Event()
 
     def encode_queries(self, texts: list[str]) -> list[QueryEncoding]:
-        self.go.wait(5)
+        self.begun.set()
+        self.go.wait(30)
         self.batches.append(len(texts))
         if "bad" in texts:
             raise InputError("bad query", hint="none")
@@ -32,12 +32,11 @@ def test_waiting_queries_share_a_call_and_keep_their_own_answers() -> None:
     slow = Slow()
     encoder = BatchingEncoder(slow)
     texts = [f"query {i}" for i in range(12)]
-    with ThreadPoolExecutor(12) as pool:
-        pending = [pool.submit(encoder.encode_queries, [text]) for text in texts]
-        while encoder._waiting.qsize() < 11:
-            pass
-        slow.go.set()
-        results = [future.result()[0] for future in pending]
+    pending = [encoder.submit(texts[0])]
+    assert slow.begun.wait(30)  # the encoder is busy with the first; the others wait together
+    pending += [encoder.submit(text) for text in texts[1:]]
+    slow.go.set()
+    results = [future.result(30) for future in pending]
     encoder.close()
     assert slow.batches == [1, 11]
     for text, result in zip(texts, results, strict=True):
@@ -47,17 +46,11 @@ def test_waiting_queries_share_a_call_and_keep_their_own_answers() -> None:
 def test_one_bad_query_does_not_fail_its_neighbours() -> None:
     slow = Slow()
     encoder = BatchingEncoder(slow)
-    with ThreadPoolExecutor(3) as pool:
-        first = pool.submit(encoder.encode_queries, ["first"])
-        good, bad = (
-            pool.submit(encoder.encode_queries, ["good"]),
-            pool.submit(encoder.encode_queries, ["bad"]),
-        )
-        while encoder._waiting.qsize() < 2:
-            pass
-        slow.go.set()
-        assert first.result()[0].text == "first"
-        assert good.result()[0].text == "good"
-        with pytest.raises(InputError):
-            bad.result()
+    first = encoder.submit("first")
+    assert slow.begun.wait(30)
+    good, bad = encoder.submit("good"), encoder.submit("bad")
+    slow.go.set()
+    assert (first.result(30).text, good.result(30).text) == ("first", "good")
+    with pytest.raises(InputError):
+        bad.result(30)
     encoder.close()
