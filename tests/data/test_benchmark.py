@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -18,11 +19,12 @@ from numcolbert.data.benchmark import BenchmarkSettings, JudgedSet, build
 from numcolbert.data.benchmark_files import write
 from numcolbert.data.corpora import read_benchmark
 from numcolbert.data.held_out import HeldOut
+from numcolbert.data.pair_index import Pair
 from numcolbert.data.pool import Pool
-from numcolbert.data.query_words import normal
+from numcolbert.data.query_words import Wording, normal
 from numcolbert.data.thresholds import round_between
 from numcolbert.errors import ConflictError, InputError, UsageError
-from numcolbert.quantities import conditions
+from numcolbert.quantities import conditions, extract
 
 SETTINGS = BenchmarkSettings(name="toy", queries=24, development=6, suite=4)
 
@@ -174,3 +176,13 @@ def test_round_numbers_lie_strictly_between(one: float, other: float, seed: int)
     low, high = sorted((one, other))
     number = round_between(low, high, Random(seed))
     assert number is None or low < number < high
+
+
+def test_a_foreign_concept_is_called_by_its_own_name_only(pool: Pool) -> None:
+    pair = Pair("zinc", "mass", [(0, extract("5 kg")[0])], {})
+    for tables, names in (
+        (["finance"], {"zinc"}),
+        (["medicine"], {"zinc", "elemental zinc", "zinc supplement"}),
+    ):
+        wording = Wording(replace(pool, notes={"tables": tables}))
+        assert {wording.phrase(pair, {0}, Random(seed), expanded=True) for seed in range(60)} == names

@@ -53,6 +53,13 @@ SENTENCES = {
     "The washout period was 2 weeks.": {"2 weeks": "washout period"},
     "They received 100 mg aspirin daily.": {"100 mg": "aspirin"},
     "It reported a 25% dropout rate.": {"25%": "dropout rate"},
+    "Assets under management increased 17% to $583 billion.": {
+        "17%": "assets under management growth",
+        "$583 billion": "assets under management",
+    },
+    "The lender committed $5 million of working capital financing.": {
+        "$5 million": "working capital financing"
+    },
     "We reported adjusted net income of $234 million or $2.79 per share.": {
         "$234 million": "adjusted net income",
         "$2.79 per share": "adjusted earnings per share",
@@ -64,6 +71,8 @@ SILENT = [
     "The company spent $40 million.",
     "It was 12% higher.",
     "Revenue exceeded $5 million.",
+    "We will add rigs even if oil prices reach $60 per barrel.",
+    "The drivers included $5 million of higher depreciation and amortization expense.",
     "The tax rate was more than 21%.",
     "The odds ratio had a 95% confidence interval.",
     "SG&A expenses as a percentage of sales were 21%.",
@@ -78,6 +87,28 @@ def test_the_phrase_a_quantity_describes(text: str) -> None:
 @pytest.mark.parametrize("text", SILENT)
 def test_nothing_is_said_where_it_is_not_sure(text: str) -> None:
     assert set(described(text).values()) == {None}
+
+
+def test_where_a_change_led_to_is_no_change() -> None:
+    text = "Our expenses decreased from the same period in the prior year by $44 million to $355 million."
+    assert "decline" not in (described(text)["$355 million"] or "")
+
+
+def test_a_second_verb_has_its_own_subject() -> None:
+    text = "Working capital was $35.4 million and non-current liabilities were $3.5 million."
+    assert described(text)["$35.4 million"] == "working capital" != described(text)["$3.5 million"]
+
+
+def test_another_noun_may_follow_in_a_list() -> None:
+    text = "Our debt included $2.1 billion in term loans, $1.2 million and 6.25% senior notes."
+    assert described(text)["$1.2 million"] is None
+
+
+def test_the_tables_that_know_a_concept() -> None:
+    known = table()
+    assert known.domains_of("revenue") == known.domains_of("revenue growth") == ("finance",)
+    assert known.domains_of("zinc") == ("medicine",)
+    assert known.domains_of("colour") == ()
 
 
 def test_counted_nouns() -> None:

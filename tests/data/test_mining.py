@@ -77,6 +77,21 @@ def test_a_dividend_per_share_compares_with_a_dividend(tmp_path: Path) -> None:
     assert sorted(pool.mentions.base_value.tolist()) == [0.28, 0.3]
 
 
+def test_a_figure_per_share_is_none_of_the_totals(tmp_path: Path) -> None:
+    gains = [*(f"The firm reported an extraordinary gain of ${n} million." for n in (3, 5, 8)),
+             "The results exclude an extraordinary gain of 47 cents."]  # fmt: skip
+    file = tmp_path / "a.txt"
+    file.write_text("\n".join(gains), encoding="utf-8")
+    nlp = pipeline()
+    pool = mine([file], MiningSettings(name="few", rarest=1), lambda texts: parse(texts, nlp))
+    described = pool.mentions.base_value[pool.mentions.concept >= 0]
+    assert sorted(described.tolist()) == [3e6, 5e6, 8e6]
+
+
+def test_the_tables_that_fit_are_noted(pool: Pool) -> None:
+    assert pool.notes["tables"] == ["finance"]
+
+
 def test_a_pool_survives_the_disk(pool: Pool, tmp_path: Path) -> None:
     pool.save(tmp_path / "pool")
     again = Pool.load(tmp_path / "pool")

@@ -54,6 +54,8 @@ class Table:
     """Any known phrase in lower case, head singular -> canonical name."""
     same: dict[str, tuple[str, ...]] = field(default_factory=dict)
     broader: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    domains: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Canonical name -> the tables that have it."""
     _per_share: dict[str, str] = field(default_factory=dict)
 
     def canonical(self, phrase: str) -> str | None:
@@ -65,6 +67,11 @@ class Table:
         if base and last in CHANGE_OF and (name := self.names.get(base) or self.names.get(_key(base))):
             return f"{name} {CHANGE_OF[last]}"
         return None
+
+    def domains_of(self, name: str) -> tuple[str, ...]:
+        """The tables that know a concept; "X growth" belongs where X does."""
+        base, _, last = name.rpartition(" ")
+        return self.domains.get(name) or (self.domains.get(base, ()) if last in CHANGES else ())
 
     def per_share(self, name: str) -> str | None:
         return self._per_share.get(name)
@@ -103,6 +110,7 @@ def table() -> Table:
                 # The first table to claim a phrase keeps it, but a concept always owns its own name.
                 made.names.setdefault(phrase.lower(), name)
                 made.names.setdefault(_key(phrase.lower()), name)
+            made.domains[name] = (*made.domains.get(name, ()), Path(file).stem)
             made.same[name] = tuple(dict.fromkeys((*made.same.get(name, ()), *entry["same"])))
             made.broader[name] = tuple(dict.fromkeys((*made.broader.get(name, ()), *entry["broader"])))
         for name in loaded["concepts"]:

@@ -62,8 +62,8 @@ SIGNED = frozenset(("percent", "percentage_point", "temperature"))
 # "the first 24 h of the observation period" is not its length.
 PART_BEFORE = re.compile(r"\b(?:first|last|initial|next|final|past|previous|remaining)\s*$", re.IGNORECASE)
 OR_ELSE = re.compile(r",?\s*or(?:\s+about)?\s+")
-# What would have been was not.
-UNREAL = re.compile(r"\b(?:would|could|might) have\b[^.;]*$", re.IGNORECASE)
+# What would have been was not, nor what would follow if it were.
+UNREAL = re.compile(r"\b(?:(?:would|could|might) have\b[^.;]*|(?:even )?if\b[^,.;]*)$", re.IGNORECASE)
 # A confidence interval describes an estimate, "% predicted" a norm; neither the noun beside it.
 INTERVAL_AFTER = re.compile(
     r"^[\s-]*(?:confidence|CI\b|C\.I\.|credible|prediction interval|(?:of )?predicted)", re.IGNORECASE
@@ -201,7 +201,7 @@ class _Finder:
             adverb, verb = verb.lower_, verb.head
         elif verb.pos_ not in ("VERB", "AUX"):
             return None
-        subject = _subject_of(verb)
+        subject = _subject_of(verb, self.inside)
         if subject is None or subject.i in self.inside:
             return None
         return self._says(verb, adverb, preposition, subject, position)
@@ -216,6 +216,8 @@ class _Finder:
         rises = lemma in RISE if not adverb else adverb in UP
         if change:
             if not words or words == ["by"]:
+                if self._ends_change(position):
+                    return None if phrases.is_change(name) else name
                 return phrases.change(name, rises=rises)
             if words[-1] in ("to", "from") and len(words) == 1 and not phrases.is_change(name):
                 return name
@@ -231,6 +233,14 @@ class _Finder:
         if words == ["in"] and lemma == "come":
             return name
         return None
+
+    def _ends_change(self, position: int) -> bool:
+        """The value is where a change led to, as in 'fell by $44 million to $355 million'."""
+        if position == 0:
+            return False
+        before, here = self.quantities[position - 1], self.quantities[position]
+        gap = self.doc.text[before.span[1] : here.span[0]]
+        return before.dimension == here.dimension and gap.strip() == "to"
 
     def _first_complement(self, verb: Token, position: int) -> bool:
         """Nothing but hedges stands between verb and quantity: 'was about $5 million'."""
@@ -309,13 +319,21 @@ class _Finder:
         gap = self.doc.text[previous.span[1] : quantity.span[0]]
         if quantity.dimension.startswith(previous.dimension + "/"):
             return self.phrase(position - 1) if OR_ELSE.fullmatch(gap) else None
-        if quantity.dimension != previous.dimension:
+        if quantity.dimension != previous.dimension or self._shares_noun(position):
             return None
         root = self._root(position)
         link = root.head if root.dep_ == "pobj" and root.head.lower_ in COMPARISONS else root
         if link is not root or root.dep_ == "conj":
             return self.phrase(position - 1) if self.inside.get(link.head.i) == position - 1 else None
         return None
+
+    def _shares_noun(self, position: int) -> bool:
+        """What follows belongs to another noun: '$2 billion in loans, $1 million and 6% senior notes'."""
+        if position + 1 == len(self.quantities):
+            return False
+        here, after = self.quantities[position], self.quantities[position + 1]
+        gap = self.doc.text[here.span[1] : after.span[0]].strip()
+        return gap == "and" and after.dimension != here.dimension
 
     def _starts_clause(self, span: Span) -> bool:
         """The quantity is subject or time of what follows: 'in surgery 5 days later'."""
@@ -344,7 +362,7 @@ def _tokens(doc: Doc, quantity: Quantity) -> Span:
     return span
 
 
-def _subject_of(verb: Token) -> Token | None:
+def _subject_of(verb: Token, inside: dict[int, int]) -> Token | None:
     """The subject, also of a verb that shares it: 'sales rose 5% and totaled $3 million'."""
     for _ in range(3):
         for child in verb.children:
@@ -354,8 +372,20 @@ def _subject_of(verb: Token) -> Token | None:
             return verb.head  # "margin improved by 5%", taken for "margin, improved by 5%"
         if verb.dep_ not in ("conj", "xcomp") or verb.head.pos_ not in ("VERB", "AUX"):
             return None
+        if verb.dep_ == "conj" and _has_own_subject(verb, inside):
+            return None
         verb = verb.head
     return None
+
+
+def _has_own_subject(verb: Token, inside: dict[int, int]) -> bool:
+    """A noun stands where its subject would, though the tree hangs it elsewhere: 'and sales were ...'."""
+    for token in reversed(verb.doc[verb.head.i + 1 : verb.i]):
+        if token.dep_ == "cc" or token.is_punct:
+            break
+        if token.pos_ in ("NOUN", "PROPN", "PRON") and token.i not in inside:
+            return True
+    return any(token.tag_ in ("WDT", "WP") for token in verb.doc[verb.head.i + 1 : verb.i])
 
 
 def _object_of(noun: Token, prepositions: tuple[str, ...], inside: dict[int, int]) -> Token | None:

@@ -26,6 +26,11 @@ if TYPE_CHECKING:
 
 Parser = Callable[[Iterable[str]], Iterable["Doc"]]
 
+PER_SHARE_BELOW, TOTALS_ABOVE = 1e3, 1e5
+"""Money: where half of the values exceed the one, a value below the other is a figure per share."""
+NATIVE_SHARE = 0.1
+"""Of the mentions of known concepts: a table with fewer is foreign to the corpus."""
+
 _SPACE = re.compile(r"\s+")
 
 
@@ -83,6 +88,7 @@ def mine(paths: Sequence[Path], settings: MiningSettings, parser: Parser | None 
             return concepts.parse(texts, pipeline)
 
     _name(sentences, parser)
+    _forget_per_share(sentences)
     pool = _pool(sentences, settings)
     pool.notes = {
         "sources": [path.name for path in paths],
@@ -92,6 +98,7 @@ def mine(paths: Sequence[Path], settings: MiningSettings, parser: Parser | None 
         "mentions": len(pool.mentions),
         "described": int((pool.mentions.concept >= 0).sum()),
         "concepts": len(pool.concepts),
+        "tables": _native_tables(sentences),
     }
     return pool
 
@@ -129,6 +136,34 @@ def _name(sentences: Sequence[_Sentence], parser: Parser) -> None:
             for position in measured:
                 sentence.names[position] = found[position]
             progress.advance()
+
+
+def _forget_per_share(sentences: Sequence[_Sentence]) -> None:
+    """Leave out what is told per share and does not say so: "a gain of 47 cts" among gains of millions."""
+    values: dict[tuple[str, str], list[float]] = {}
+    for sentence in sentences:
+        for name, quantity in zip(sentence.names, sentence.quantities, strict=True):
+            if name and quantity.dimension.startswith("currency:"):
+                values.setdefault((name, quantity.dimension), []).append(abs(quantity.base_value))
+    totals = {
+        key
+        for key, found in values.items()
+        if np.median(found) >= TOTALS_ABOVE and not mined_units.is_per_share(key[0])
+    }
+    for sentence in sentences:
+        for position, quantity in enumerate(sentence.quantities):
+            key = (sentence.names[position] or "", quantity.dimension)
+            if key in totals and abs(quantity.base_value) < PER_SHARE_BELOW:
+                sentence.names[position] = None
+
+
+def _native_tables(sentences: Sequence[_Sentence]) -> list[str]:
+    """The concept tables that fit the corpus: what the others call the same is not the same here."""
+    known: Counter[str] = Counter()
+    for sentence in sentences:
+        for name in sentence.names:
+            known.update(table().domains_of(name) if name else ())
+    return sorted(domain for domain, count in known.items() if count >= NATIVE_SHARE * known.total())
 
 
 def _pool(sentences: Sequence[_Sentence], settings: MiningSettings) -> Pool:

@@ -126,11 +126,13 @@ def known_before(doc: Doc, at: int) -> str | None:
 
 def known_after(doc: Doc, at: int) -> str | None:
     """A substance of the table right behind its dose: '100 mg aspirin', '5 ml of normal saline'."""
-    if at < len(doc) and doc[at].lower_ == "of":
+    if part := at < len(doc) and doc[at].lower_ == "of":
         at += 1
     for length in (3, 2, 1):
         words = doc[at : at + length]
         if len(words) == length and words[-1].pos_ in ("NOUN", "PROPN"):
+            if part and words[-1].dep_ == "compound" and words[-1].head.i >= at + length:
+                return None  # "$5 million of working capital financing"
             name = table().canonical(words.text.lower())
             if name:
                 return name
@@ -200,7 +202,10 @@ def _joint(noun: Token, words: list[str]) -> str | None:
     for length in (3, 2):
         phrase = " ".join([*words, *following[:length]]).lower()
         for start in range(len(words)):
-            if name := table().canonical(" ".join(phrase.split()[start:])):
+            name = table().canonical(" ".join(phrase.split()[start:]))
+            if name and _all_loose(
+                [word.lower() for word in words[:start]]
+            ):  # not "higher depreciation and ..."
                 return name
     return None
 
@@ -216,7 +221,7 @@ def _complement(noun: Token, left: list[str], inside: Container[int]) -> str | N
             continue
         if preposition == "per":
             return f"per {singular(target.lower_)}"
-        if preposition not in ("of", "on", "to", "from") or child.i - noun.i > 2:
+        if preposition not in ("of", "on", "to", "from", "under") or child.i - noun.i > 2:
             continue
         words = [w.lower() for w in _left_words(target, inside)]
         words = [w for i, w in enumerate(words) if i == len(words) - 1 or not _is_loose(w)]
@@ -234,7 +239,7 @@ def _complement(noun: Token, left: list[str], inside: Container[int]) -> str | N
                 return tail
             if preposition == "on":
                 continue
-            return _BLOCKED  # "earnings from an investment", "debt to capital"
+            return _BLOCKED  # "earnings from an investment", "debt to capital", "assets under construction"
         if target.pos_ not in ("NOUN", "PROPN") or len(words) > 3:
             return _BLOCKED
         plural_kept = " ".join(words)

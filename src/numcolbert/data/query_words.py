@@ -33,6 +33,7 @@ class Wording:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
         self._units: dict[str, Unit] = {}
+        self._tables: list[str] | None = pool.notes.get("tables")
 
     def names(self, pair: Pair, phrase: str) -> tuple[str, ...]:
         """Every phrase by which a passage may speak of the pair's concept."""
@@ -41,17 +42,18 @@ class Wording:
     def phrase(self, pair: Pair, relevant: set[int], rng: Random, *, expanded: bool) -> str | None:
         """A name that stands in most relevant passages, or, expanded, one that does not."""
         texts = [normal(self.pool.sentences[row]) for row in sorted(relevant)]
-        candidates = [
-            phrase
-            for phrase in dict.fromkeys((pair.name, *table().close_variants(pair.name)))
-            if _can_be_asked(phrase)
-        ]
+        variants = () if self._is_foreign(pair.name) else table().close_variants(pair.name)
+        candidates = [phrase for phrase in dict.fromkeys((pair.name, *variants)) if _can_be_asked(phrase)]
         share = {p: sum(normal(p) in text for text in texts) / len(texts) for p in candidates}
         if expanded:
             rare = [p for p in candidates if share[p] < 0.5]
             return rng.choice(rare) if rare else None
         best = max(candidates, key=lambda p: share[p], default=None)
         return best if best is not None and share[best] >= 0.5 else None
+
+    def _is_foreign(self, concept: str) -> bool:
+        """Whether its other names come from another field: zinc is no "zinc supplement" in the news."""
+        return self._tables is not None and set(self._tables).isdisjoint(table().domains_of(concept))
 
     def unit(self, unit: Unit) -> Unit:
         """The unit with its usual surfaces only; rare ones ("bucks", "stg") would test something else."""
