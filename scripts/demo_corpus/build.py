@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import re
 import tomllib
 from pathlib import Path
@@ -24,9 +25,14 @@ PLACEHOLDER = re.compile(r"\{(\w+)(?:\|(\w+))?\}")
 
 
 def number(value: float, decimals: int) -> str:
-    """Group thousands, keep at most `decimals` places (-n: n significant figures) and no trailing zeros."""
+    """Group thousands, keep at most `decimals` places (-n: n significant figures) and no trailing zeros.
+
+    Below 1 two significant figures are kept in any case: a bee weighs 0.0035 ounces, not 0.
+    """
     if decimals < 0:
         value, decimals = float(f"{value:.{-decimals - 1}e}"), 1
+    if 0 < abs(value) < 1:
+        decimals = max(decimals, 1 - math.floor(math.log10(abs(value))))
     text = f"{value:,.{decimals}f}"
     text = text.rstrip("0").rstrip(".") if "." in text else text
     return text.replace("-", "−")

@@ -39,7 +39,14 @@ def test_it_is_large_and_without_repeats(shipped: list[dict[str, str]]) -> None:
 
 @pytest.mark.parametrize(
     ("value", "decimals", "text"),
-    [(8849, 0, "8,849"), (0.5, 1, "0.5"), (-89.2, 1, "−89.2"), (4000.0, 1, "4,000"), (637068, -3, "637,000")],
+    [
+        (8849, 0, "8,849"),
+        (0.5, 1, "0.5"),
+        (-89.2, 1, "−89.2"),
+        (4000.0, 1, "4,000"),
+        (637068, -3, "637,000"),
+        (0.0035274, 2, "0.0035"),
+    ],
 )
 def test_numbers_are_written_plainly(build: ModuleType, value: float, decimals: int, text: str) -> None:
     assert build.number(value, decimals) == text

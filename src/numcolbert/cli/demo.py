@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from importlib.resources import files
 from itertools import zip_longest
@@ -77,7 +78,8 @@ def open_demo() -> Index:
 
     model = NumColBERT.load()
     corpus = Path(str(files("numcolbert.assets") / "demo.jsonl"))
-    folder = cache_folder() / f"demo-{model.encoder.fingerprint[:12]}-{corpus.stat().st_size}"
+    content = hashlib.sha256(corpus.read_bytes()).hexdigest()
+    folder = cache_folder() / f"demo-{model.encoder.fingerprint[:12]}-{content[:8]}"
     if folder.exists():
         try:
             return Index(Collection.open(folder), model.encoder)

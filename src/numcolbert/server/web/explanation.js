@@ -2,6 +2,9 @@
 import { figure, toUnit, withUnit } from "./units.js";
 import { element } from "./view.js";
 
+// The markers of queries and documents take the place of two words the vocabulary never used.
+const MARKERS = { "[unused0]": "[Q]", "[unused1]": "[D]" };
+const shown = (token) => MARKERS[token] ?? token;
 const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
 const acts = (token) => Math.abs(token.gate - 1) > 0.005;
 
@@ -11,7 +14,7 @@ function strip(tokens) {
     const made = element(
       "li", { class: acts(token) ? "token gated" : "token" },
       element("span", { class: "gate" }, acts(token) ? `×${token.gate.toFixed(1)}` : ""),
-      element("b", {}, token.token), element("span", {}, token.matched_token), element("small", {}, percent(token.share)),
+      element("b", {}, shown(token.token)), element("span", {}, shown(token.matched_token)), element("small", {}, percent(token.share)),
     );
     made.style.setProperty("--heat", Math.max(0, 0.35 * (token.contribution / strongest)).toFixed(2));
     return made;
@@ -34,8 +37,8 @@ function table(tokens) {
   const head = [["token", ""], ["number?", "n"], ["gate", "n"], ["matched", ""], ["similarity", "n"], ["share", "n"]];
   const rows = tokens.map((token) =>
     element("tr", {},
-      element("td", {}, token.token), element("td", { class: "n" }, token.probability.toFixed(2)),
-      element("td", { class: "n" }, token.gate.toFixed(2)), element("td", {}, token.matched_token),
+      element("td", {}, shown(token.token)), element("td", { class: "n" }, token.probability.toFixed(2)),
+      element("td", { class: "n" }, token.gate.toFixed(2)), element("td", {}, shown(token.matched_token)),
       element("td", { class: "n" }, token.similarity.toFixed(3)), element("td", { class: "n" }, percent(token.share, 1))));
   return element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Every number behind the score" },
     element("table", {},
