@@ -71,6 +71,10 @@ SILENT = [
     "The company spent $40 million.",
     "It was 12% higher.",
     "Revenue exceeded $5 million.",
+    "We expect organic net sales to be minus 1% to plus 1%.",
+    "Products gross margin is estimated to range from about breakeven to $1 million on a GAAP basis.",
+    "It affected more individuals under age 65.",
+    "Cash from operations was a negative $11 million in the first quarter.",
     "We will add rigs even if oil prices reach $60 per barrel.",
     "The drivers included $5 million of higher depreciation and amortization expense.",
     "The tax rate was more than 21%.",
@@ -97,6 +101,16 @@ def test_where_a_change_led_to_is_no_change() -> None:
 def test_a_second_verb_has_its_own_subject() -> None:
     text = "Working capital was $35.4 million and non-current liabilities were $3.5 million."
     assert described(text)["$35.4 million"] == "working capital" != described(text)["$3.5 million"]
+
+
+def test_what_something_else_was_driven_to_is_no_value_of_the_subject() -> None:
+    text = "Net flows of $1.6 billion drove average account values up 28% to $94 billion."
+    assert described(text)["$94 billion"] is None
+
+
+def test_an_amount_for_something_else_ends_a_list() -> None:
+    text = "The plan includes $140 million of maintenance capital, and $60 million for the repayment of debt."
+    assert described(text)["$60 million"] is None
 
 
 def test_another_noun_may_follow_in_a_list() -> None:

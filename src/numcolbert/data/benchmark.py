@@ -182,11 +182,14 @@ class Builder:
                 return
         # What one kind cannot give, its neighbour does: the total per operator comes first.
         missing = sum((+wanted).values())
-        for pair in rng.sample(self.pairs, len(self.pairs)):
-            for expanded in (True, False):
-                if missing and (query := self.draw(pair, operator, rng, expanded=expanded)):
-                    missing -= 1
-                    yield query
+        for _ in range(ROUNDS):
+            for pair in rng.sample(self.pairs, len(self.pairs)):
+                for expanded in (True, False):
+                    if missing and (query := self.draw(pair, operator, rng, expanded=expanded)):
+                        missing -= 1
+                        yield query
+            if not missing:
+                return
 
     # -- one query -----------------------------------------------------------------------------------------
 

@@ -49,7 +49,8 @@ BOUND = re.compile(
     r"|\b(?:over|above|below|under|exceed(?:s|ed|ing)?|at least|at most|up to|within|beyond|minimum(?: of)?"
     r"|as (?:much|many|high|low|long) as|maximum(?: of)?|in excess of|north of|south of"
     r"|surpass(?:ed|es|ing)?)|[<>≤≥⩽⩾≦≧])"
-    r"\s*(?:the age of\s+)?(?:or equal to\s*)?(?:of\s+)?(?:an?\s+)?(?:additional\s+)?(?:US)?[$£€]?\s*$",
+    r"\s*(?:(?:the )?age (?:of\s+)?)?(?:or equal to\s*)?(?:of\s+)?(?:an?\s+)?(?:additional\s+)?"
+    r"(?:US)?[$£€]?\s*$",
     re.IGNORECASE,
 )
 BOUND_AFTER = re.compile(
@@ -58,6 +59,8 @@ BOUND_AFTER = re.compile(
     r"|and (?:over|above|older|under|below|up)|plus\b|\+)",
     re.IGNORECASE,
 )
+# A range over nought, whose ends are no values: "minus 1% to plus 1%".
+SIGN_CHANGE = re.compile(r"\s*to (?:plus|positive|a positive)\b")
 SIGNED = frozenset(("percent", "percentage_point", "temperature"))
 # "the first 24 h of the observation period" is not its length.
 PART_BEFORE = re.compile(r"\b(?:first|last|initial|next|final|past|previous|remaining)\s*$", re.IGNORECASE)
@@ -140,6 +143,7 @@ class _Finder:
             or UNREAL.search(self.doc.text[:start])
             or BOUND_AFTER.match(after)
             or INTERVAL_AFTER.match(after)
+            or SIGN_CHANGE.match(after)
         )
 
     # -- where the phrase stands -------------------------------------------------------------------------
@@ -214,6 +218,8 @@ class _Finder:
         words = preposition.split()
         change = lemma in RISE or lemma in FALL or bool(adverb)
         rises = lemma in RISE if not adverb else adverb in UP
+        if adverb and lemma not in LEVEL_VERBS | LEVEL_VERBS_AT | RISE | FALL:
+            return None  # "net flows drove balances up 28% to $94 billion"
         if change:
             if not words or words == ["by"]:
                 if self._ends_change(position):
@@ -226,8 +232,10 @@ class _Finder:
             return name if lemma in LEVEL_VERBS else None
         if not words and lemma in LEVEL_VERBS:
             return name if self._first_complement(verb, position) else None
-        if words in (["to"], ["from"]) and lemma in ("amount", "come", "range"):
+        if words in (["to"], ["from"]) and lemma in ("amount", "come"):
             return name
+        if words in (["to"], ["from"]) and lemma == "range":  # one end alone is no value
+            return name if self.quantities[position].low is not None else None
         if words and words[-1] == "at" and lemma in LEVEL_VERBS_AT:
             return name
         if words == ["in"] and lemma == "come":
@@ -323,6 +331,8 @@ class _Finder:
             return None
         root = self._root(position)
         link = root.head if root.dep_ == "pobj" and root.head.lower_ in COMPARISONS else root
+        if link is root and self.doc.text.startswith((" for ", " to "), quantity.span[1]):
+            return None  # "$140 million of maintenance capital, and $60 million for the repayment of debt"
         if link is not root or root.dep_ == "conj":
             return self.phrase(position - 1) if self.inside.get(link.head.i) == position - 1 else None
         return None

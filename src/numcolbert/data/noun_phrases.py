@@ -56,9 +56,17 @@ def name_of(noun: Token, inside: Container[int]) -> str | None:
         # "revenue and EBITDA were ..." may mean either; only "depreciation and amortization" is one thing
         return _joint(noun, words)
     complement = _complement(noun, words, inside)
-    if complement is _BLOCKED:
+    if complement is _BLOCKED or (complement is None and _goes_on(noun)):
         return None
     return resolve(words, complement, proper=noun.pos_ == "PROPN")
+
+
+def _goes_on(noun: Token) -> bool:
+    """The next words belong to the name, wherever the tree hangs them: "cash from operations"."""
+    after = noun.doc[noun.i + 1 : noun.i + 3]
+    return (
+        len(after) == 2 and after[0].lower_ in ("from", "under") and after[1].pos_ in ("NOUN", "ADJ", "VERB")
+    )
 
 
 def resolve(words: list[str], complement: str | None = None, *, proper: bool = False) -> str | None:

@@ -97,12 +97,20 @@ def conversion(builder: Builder, count: int) -> list[JudgedQuery]:
     def draws() -> Iterator[JudgedQuery | None]:
         operator = next(operators)
         for rng, pair in _rounds(builder, "conversion"):
-            for unit in _other_units(pair, rng):
-                query = builder.draw(pair, operator, rng, unit=unit)
-                if query is not None and READABLE[0] <= abs(query.asked[0].value) <= READABLE[1]:
-                    yield query
-                    operator = next(operators)
-                    break
+            if query := converted(rng, pair, operator):
+                yield query
+                operator = next(operators)
+        # Where one operator has run dry, the others go on: the number of queries comes first.
+        for rng, pair in _rounds(builder, "more conversion"):
+            for operator in SIMPLE:
+                yield converted(rng, pair, operator)
+
+    def converted(rng: Random, pair: Pair, operator: Operator) -> JudgedQuery | None:
+        for unit in _other_units(pair, rng):
+            query = builder.draw(pair, operator, rng, unit=unit)
+            if query is not None and READABLE[0] <= abs(query.asked[0].value) <= READABLE[1]:
+                return query
+        return None
 
     return _fill(builder, "conversion", count, draws())
 
