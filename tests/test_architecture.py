@@ -97,8 +97,8 @@ def test_the_core_runs_without_torch() -> None:
         and path.relative_to(SOURCE).parts[0] != "train"
         and str(path.relative_to(SOURCE)) not in TORCH_FILES
     ]
-    blocked = sorted(TORCH | {"spacy", "quantulum3", "statsmodels", "sklearn", "pyarrow", "onnx",
-                              "fast_plaid", "qdrant_client", "ray"})  # fmt: skip
+    blocked = sorted(TORCH | {"spacy", "matplotlib", "quantulum3", "statsmodels", "sklearn", "pyarrow",
+                              "onnx", "fast_plaid", "qdrant_client", "ray"})  # fmt: skip
     script = f"""
 import importlib, sys
 class Block:

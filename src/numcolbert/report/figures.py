@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numcolbert.errors import InputError
+from numcolbert.errors import InputError, MissingDependencyError
 from numcolbert.files import replacing_file
 
 if TYPE_CHECKING:
@@ -139,7 +139,10 @@ def tsne_scatter(vectors: NDArray[np.float32], labels: Sequence[str], path: Path
 
 
 def _canvas(width: float, height: float) -> tuple[Any, Any]:
-    import matplotlib as mpl
+    try:
+        import matplotlib as mpl
+    except ModuleNotFoundError as error:
+        raise MissingDependencyError.for_extra("matplotlib", "figures", "Drawing a figure") from error
 
     mpl.use("Agg")
     from matplotlib import pyplot
