@@ -1,0 +1,68 @@
+"""Bad documents: one sentence with file and line and a hint; with --skip-bad they are counted."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.data.mined import pipeline
+
+GOOD = b'{"id": "1", "text": "The gross margin was 41% in the first quarter."}\n'
+AGAIN = b'{"id": "1", "text": "The gross margin was 42% in the second quarter."}\n'
+BAD = {
+    "mis-encoded": (GOOD + b'{"text": "caf\xe9"}\n', "Line 2 of '{}' is not UTF-8"),
+    "binary": (GOOD + b"\x89PNG\x00\x01\n", "Line 2 of '{}' holds binary data"),
+    "huge line": (b"x" * (17 << 20) + b"\n" + GOOD, "Line 1 of '{}' is longer than 16 MB"),
+    "no field": (GOOD + b'{"body": "x"}\n', "Line 2 of '{}' has no field 'text'"),
+    "duplicate id": (GOOD + AGAIN, "Line 2 of '{}' repeats the id '1'"),
+    "broken line": (GOOD + b'{"text":\n', "Line 2 of '{}' is not valid JSON"),
+}
+COMMANDS = [("data", "mine"), ("index", "build")]
+
+
+def arguments(command: tuple[str, str], file: Path) -> list[str]:
+    naming = ["--name", "a"] if command == ("data", "mine") else []
+    return [*command, str(file), "-o", str(file.parent / "made"), *naming, "--json"]
+
+
+def refused(outcome: Any, message: str) -> None:
+    assert outcome.code == 1 and outcome.out == ""
+    assert message in outcome.err and "hint: " in outcome.err
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("kind", BAD)
+def test_a_bad_line_is_named(run: Any, tmp_path: Path, command: tuple[str, str], kind: str) -> None:
+    content, message = BAD[kind]
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(content)
+    refused(run(*arguments(command, file)), message.format(file))
+    assert not (tmp_path / "made").exists()
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_lines_are_counted(run: Any, tmp_path: Path, command: tuple[str, str], kind: str) -> None:
+    if command == ("data", "mine"):
+        pipeline()
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(BAD[kind][0])
+    outcome = run(*arguments(command, file), "--skip-bad")
+    assert outcome.code == 0
+    assert json.loads(outcome.out)["skipped"] == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_files_that_are_no_corpus(run: Any, tmp_path: Path, command: tuple[str, str]) -> None:
+    missing, empty, cut = (tmp_path / name for name in ("no.jsonl", "empty.jsonl", "cut.jsonl.xz"))
+    empty.touch()
+    cut.write_bytes(lzma.compress(GOOD)[:-12])
+    table = tmp_path / "a.csv"
+    table.write_text("id,body\n1,x\n", encoding="utf-8")
+    refused(run(*arguments(command, missing)), f"'{missing}' does not exist")
+    refused(run(*arguments(command, empty)), f"'{empty}' is empty")
+    refused(run(*arguments(command, cut)), f"'{cut}' is damaged or cut off")
+    refused(run(*arguments(command, table)), f"'{table}' (line 1) has no column 'text'; it has 'id', 'body'")
