@@ -88,7 +88,7 @@ def test_any_text_can_be_encoded_and_spans_point_into_it(encoder: Encoder, text:
 def test_spans_name_the_words(encoder: Encoder) -> None:
     text = "Revenue  above 20 million"
     (query,) = encoder.encode_queries([text])
-    assert query.tokens == ("[CLS]", "[unused0]", "revenue", "above", "20", "million", "[SEP]")
+    assert query.tokens == ("[CLS]", "[Q]", "revenue", "above", "20", "million", "[SEP]")
     words = [None if span is None else text[slice(*span)] for span in query.spans]
     assert words == [None, None, "Revenue", "above", "20", "million", None]
 

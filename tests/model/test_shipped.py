@@ -64,8 +64,9 @@ def test_the_gate_acts_on_the_condition_and_not_on_model_names_or_years(encoder:
     assert query.text.index("2020") not in where
 
 
-def test_passages_have_unit_vectors(encoder: Encoder) -> None:
+def test_passages_have_unit_vectors_and_readable_tokens(encoder: Encoder) -> None:
     (passage,) = encoder.encode_documents(["The drive stores 1 TB."])
+    assert passage.tokens == ("[CLS]", "[D]", "the", "drive", "stores", "1", "tb", ".", "[SEP]")
     np.testing.assert_allclose(np.linalg.norm(passage.vectors, axis=1), 1.0, atol=1e-3)
 
 

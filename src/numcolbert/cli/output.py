@@ -45,8 +45,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
         return
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(*columns, title=title, title_justify="left", header_style="bold")
     for line in texts:
-        table.add_row(*line)
+        table.add_row(*map(Text, line))  # as text: "[Q]" in a cell is no markup
     Console().print(table)

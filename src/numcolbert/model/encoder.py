@@ -181,7 +181,9 @@ class Encoder:
         return results
 
     def _names(self, ids: list[int]) -> list[str]:
-        return [self._tokenizer.id_to_token(i) or "" for i in ids]
+        """As people know them: the markers are words of the backbone that nobody used, such as [unused0]."""
+        markers = {self.config.query_marker: "[Q]", self.config.document_marker: "[D]"}
+        return [markers.get(i) or self._tokenizer.id_to_token(i) or "" for i in ids]
 
     def _run(
         self, tokenised: list[_Tokens], wanted: list[str], batch_size: int
