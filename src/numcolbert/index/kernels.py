@@ -67,6 +67,51 @@ def keep_better(
 
 
 @kernel
+def _nearest_level(value: float, levels: NDArray[np.float32], bits: int) -> int:
+    """Which of the 2^bits ascending levels, from `levels[2^bits - 1]` on, is nearest."""
+    first = (1 << bits) - 1
+    below, above = 0, first
+    while below < above:
+        middle = (below + above) // 2
+        if value + value > levels[first + middle] + levels[first + middle + 1]:
+            below = middle + 1
+        else:
+            above = middle
+    return below
+
+
+@kernel
+def _round(
+    rest: NDArray[np.float32],  # [slots]
+    vector: NDArray[np.float32],  # [slots]
+    length: float,
+    spread: NDArray[np.float32],  # [slots]
+    bits: NDArray[np.uint8],  # [slots]
+    levels: NDArray[np.float32],
+    chosen: NDArray[np.uint8],  # [slots], written: the nearest level of each coordinate
+) -> tuple[float, float, float]:
+    """Of the rounded direction: its product with `rest`, with itself and with the vector."""
+    fit = energy = along = np.float32(0.0)
+    for slot in range(len(rest)):
+        if bits[slot]:
+            first = (1 << bits[slot]) - 1
+            value = rest[slot] / (length * spread[slot])
+            below, above = 0, first  # the nearest of levels[first : 2 first + 1] is between these
+            while below < above:
+                middle = (below + above) // 2
+                if value + value > levels[first + middle] + levels[first + middle + 1]:
+                    below = middle + 1
+                else:
+                    above = middle
+            chosen[slot] = below
+            rounded = levels[first + below] * spread[slot]
+            fit += rounded * rest[slot]
+            energy += rounded * rounded
+            along += rounded * vector[slot]
+    return fit, energy, along
+
+
+@kernel
 def encode_residuals(
     vectors: NDArray[np.float32],  # [n, slots]
     centroids: NDArray[np.float32],  # [centroids, slots]
@@ -75,32 +120,47 @@ def encode_residuals(
     bits: NDArray[np.uint8],  # [slots]
     shifts: NDArray[np.uint8],  # [slots]
     levels: NDArray[np.float32],  # those of b bits begin at 2^b - 1
+    scales: NDArray[np.float32],  # [256], the lengths there are, ascending by a constant factor
+    weight: float,
     lengths: NDArray[np.uint8],  # [n], written
     packed: NDArray[np.uint8],  # [n, bytes], zeros
 ) -> None:
-    """Length of what the centroid leaves, and for each coordinate of its direction the nearest level."""
-    width = packed.shape[1]
-    rest = np.empty(vectors.shape[1], np.float32)
+    """Round what the centroid leaves to levels, then take the length that fits the rounded direction best.
+
+    Best means the least squared error, where error along the vector itself counts `weight` times besides: the
+    queries that matter to a vector are those that point its way.
+    """
+    width, slots = packed.shape[1], vectors.shape[1]
+    rest = np.empty(slots, np.float32)
+    chosen, others = np.zeros(slots, np.uint8), np.zeros(slots, np.uint8)
+    steps = 255.0 / np.log(scales[255] / scales[0])
+    typical = np.float32(0.0)  # square of the length that the spread stands for
+    for slot in range(slots):
+        typical += spread[slot] * spread[slot]
     for row in range(len(vectors)):
-        square = np.float32(0.0)
-        for slot in range(len(rest)):
-            rest[slot] = vectors[row, slot] - centroids[labels[row], slot]
+        vector, centroid = vectors[row], centroids[labels[row]]
+        square = rest_along = np.float32(0.0)
+        for slot in range(slots):
+            rest[slot] = vector[slot] - centroid[slot]
             square += rest[slot] * rest[slot]
-        step = np.rint(3.0 * np.log2(max(square, np.float32(1e-30)))) + 128  # 6 log2 of the root
-        lengths[row] = np.uint8(min(max(step, 0.0), 255.0))
-        scale = np.float32(1.0) / np.float32(2.0 ** ((lengths[row] - 128.0) / 6.0))
-        for slot in range(len(rest)):
+            rest_along += rest[slot] * vector[slot]
+        length = min(max(np.sqrt(square / typical), scales[0]), scales[255])
+        fit = energy = along = np.float32(0.0)
+        for _ in range(2):
+            fit, energy, along = _round(rest, vector, length, spread, bits, levels, chosen)
+            best = (fit + weight * along * rest_along) / max(energy + weight * along * along, 1e-30)
+            length = min(max(best, 0.5 * length), 2.0 * length)
+        step = np.rint(np.log(max(length, scales[0]) / scales[0]) * steps)
+        lengths[row] = np.uint8(min(step, 255.0))
+        length = scales[lengths[row]]
+        error = length * (length * energy - 2.0 * fit) + weight * (length * along - rest_along) ** 2
+        # With many bits the step of the length is the larger error, and levels chosen for it do better.
+        fit, energy, along = _round(rest, vector, length, spread, bits, levels, others)
+        if length * (length * energy - 2.0 * fit) + weight * (length * along - rest_along) ** 2 < error:
+            chosen[:] = others
+        for slot in range(slots):
             if bits[slot]:
-                value = rest[slot] * scale / spread[slot]
-                first = (1 << bits[slot]) - 1
-                below, above = 0, first  # the nearest of levels[first : 2 first + 1] is between these
-                while below < above:
-                    middle = (below + above) // 2
-                    if value + value > levels[first + middle] + levels[first + middle + 1]:
-                        below = middle + 1
-                    else:
-                        above = middle
-                packed[row, slot % width] |= np.uint8(below << shifts[slot])
+                packed[row, slot % width] |= np.uint8(chosen[slot] << shifts[slot])
 
 
 @kernel
