@@ -122,3 +122,12 @@ def test_nothing_left_without_the_bad_lines(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"but 2 skipped faults: Line 1 of .* has no field") as caught:
         mine([file], MiningSettings("a", skip_bad=True))
     assert "--skip-bad" in caught.value.hint
+
+
+def test_phrases_seen_equally_often_are_in_alphabetical_order(tmp_path: Path) -> None:
+    file = tmp_path / "a.txt"
+    file.write_text("Total revenue was $5 million, for turnover, top line and net sales are one.\n")
+    nlp = pipeline()
+    pool = mine([file], MiningSettings(name="few", rarest=1), lambda texts: parse(texts, nlp))
+    (revenue,) = [concept for concept in pool.concepts if concept.name == "revenue"]
+    assert len(revenue.surfaces) >= 3 and list(revenue.surfaces) == sorted(revenue.surfaces)

@@ -28,6 +28,8 @@ Parser = Callable[[Iterable[str]], Iterable["Doc"]]
 
 PER_SHARE_BELOW, TOTALS_ABOVE = 1e3, 1e5
 """Money: where half of the values exceed the one, a value below the other is a figure per share."""
+OBSERVED = 8
+"""Phrases kept of those by which the corpus calls a concept."""
 NATIVE_SHARE = 0.1
 """Of the mentions of known concepts: a table with fewer is foreign to the corpus."""
 
@@ -227,7 +229,8 @@ def _concepts(names: Sequence[str], sentences: Sequence[_Sentence]) -> list[Conc
         Concept(
             name,
             tuple(v for v in dict.fromkeys((*close[name], *known.wide_variants(name))) if v != name),
-            tuple(phrase for phrase, _ in seen[name].most_common(8)),
+            # Ties in alphabetical order: a set is in a new order in every process.
+            tuple(sorted(seen[name], key=lambda phrase: (-seen[name][phrase], phrase))[:OBSERVED]),
         )
         for name in names
     ]
