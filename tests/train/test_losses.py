@@ -166,8 +166,26 @@ def test_retrieval_loss_is_cross_entropy_of_mean_maxsim_over_the_candidates() ->
     second = -math.log(math.exp(1 / 0.5) / (math.exp(0.5 / 0.5) + math.exp(1 / 0.5) + 1))
     loss = retrieval_loss(scores, target, lengths, kept, temperature=0.5)
     assert loss.item() == pytest.approx((first + second) / 2, rel=1e-5)
-    literal = retrieval_loss(scores, target, lengths, temperature=0.5, literal=True)
+    literal = retrieval_loss(scores, target, 1.0, temperature=0.5)
     assert literal.item() == pytest.approx(F.cross_entropy(scores / 0.5, target).item(), rel=1e-5)
+
+
+def test_divided_by_the_gates_a_gate_on_every_token_changes_nothing() -> None:
+    """Only the balance between tokens is left to the gate; with the length it also sets the temperature."""
+    torch.manual_seed(3)
+    queries = F.normalize(torch.randn(2, 5, 8), dim=-1)
+    documents = F.normalize(torch.randn(4, 6, 8), dim=-1)
+    mask, shown = torch.ones(2, 5, dtype=torch.bool), torch.ones(4, 6, dtype=torch.bool)
+
+    def loss(gate: float, divisor: str) -> float:
+        settings = LossSettings(contrastive=0, detection=0, properties=0, divisor=divisor)  # type: ignore[arg-type]
+        batch = EncodedBatch(queries * gate, queries, mask, mask, documents, shown)
+        labels = BatchLabels(torch.tensor([0, 1]), None, mask, condition_rows(1, 2, 2), quantity_table(1, 4))
+        return float(NumColBERTLoss(settings, 8, 1)(batch, labels).total)
+
+    assert loss(3.0, "gates") == pytest.approx(loss(1.0, "gates"), rel=1e-5)
+    assert loss(1.0, "gates") == pytest.approx(loss(1.0, "length"), rel=1e-5)
+    assert loss(3.0, "length") != pytest.approx(loss(1.0, "length"), rel=1e-2)
 
 
 def slow_contrastive(

@@ -34,34 +34,34 @@ class LossSettings:
     multi_positive: Literal["mean_log", "log_sum"] = "mean_log"
     retrieval_temperature: float = 0.02
     contrastive_temperature: float = 0.02
-    literal: bool = False
-    """Sum of MaxSim over the temperature, as the paper writes it, in place of the mean."""
+    divisor: Literal["length", "gates", "one"] = "length"
+    """What a query's scores are divided by before the temperature; its ranking is the same with each.
+    "length" is |Q|. "gates" is the sum of the gates, so that a gate can only shift weight between tokens and
+    not lower the temperature as well. "one" is the sum of MaxSim as the paper writes it."""
     detection_positive_weight: float = 1.0
 
 
 def retrieval_loss(
     scores: Tensor,
     target: Tensor,
-    query_lengths: Tensor,
+    divisor: Tensor | float,
     candidates: Tensor | None = None,
     *,
     temperature: float = 0.02,
-    literal: bool = False,
 ) -> Tensor:
-    """Cross-entropy over MaxSim scores:  `-log softmax(S / (|Q| temperature))[target]`, mean over queries.
+    """Cross-entropy over MaxSim scores:  `-log softmax(S / (divisor temperature))[target]`, mean of queries.
 
     | input | shape | |
     |---|---|---|
     | `scores` | [B, D] | MaxSim of gated queries, a sum over tokens |
     | `target` | [B] | column of each query's own positive |
-    | `query_lengths` | [B] | \\|Q\\|: vectors that enter MaxSim |
+    | `divisor` | [B] or one number | \\|Q\\|, the sum of the gates, or 1: see `LossSettings.divisor` |
     | `candidates` | [B, D] | false for documents left out: known answers of the query |
 
-    `literal` leaves \\|Q\\| out: a sum over some twenty tokens divided by 0.02, which saturates the softmax.
+    A divisor of 1 is a sum over some twenty tokens divided by 0.02, which saturates the softmax.
     """
     logits = scores.float() / temperature
-    if not literal:
-        logits = logits / query_lengths[:, None]
+    logits = logits / (divisor[:, None] if isinstance(divisor, Tensor) else divisor)
     if candidates is not None:
         logits = logits.masked_fill(~candidates, float("-inf"))
     return F.cross_entropy(logits, target)
@@ -243,10 +243,9 @@ class NumColBERTLoss(nn.Module):
         retrieval = retrieval_loss(
             scores,
             labels.target,
-            batch.query_mask.sum(dim=1),
+            self._divisor(batch),
             labels.candidates,
             temperature=s.retrieval_temperature,
-            literal=s.literal,
         )
         total = s.retrieval * retrieval
         parts = {"retrieval": retrieval.detach()}
@@ -279,3 +278,12 @@ class NumColBERTLoss(nn.Module):
             total = total + s.properties * torch.stack(list(properties.values())).sum()
             parts |= {name: loss.detach() for name, loss in properties.items()}
         return Losses(total, parts)
+
+    def _divisor(self, batch: EncodedBatch) -> Tensor | float:
+        if self.settings.divisor == "one":
+            return 1.0
+        if self.settings.divisor == "length":
+            return batch.query_mask.sum(dim=1)
+        # A gated vector is as long as its gate.
+        gates: Tensor = batch.queries.float().norm(dim=-1)
+        return (gates * batch.query_mask).sum(dim=1)
