@@ -26,6 +26,7 @@ CURRENCY = [
     ("C$15.30", 15.3, "CAD", "currency:CAD"),
     ("$A25", 25, "AUD", "currency:AUD"),
     ("A $25", 25, "AUD", "currency:AUD"),
+    ("-A $25", -25, "AUD", "currency:AUD"),
     ("HK$99", 99, "HKD", "currency:HKD"),
     ("RM23.50", 23.5, "MYR", "currency:MYR"),
     ("18 sen", 18, "sen", "currency:MYR"),

@@ -33,7 +33,7 @@ _AGE = re.compile(
 _AND_UP = re.compile(r"\+|\s(?:or|and)\s(?:more|fewer|less|greater)(?=\s)")
 _OLD = re.compile(r"[\s-]olds?\b|\sof age\b")
 _COUNTRY_AFTER = re.compile(r"\s(?:US|U\.S\.)(?!\s?[A-Z\d$])")
-_WORD_BEFORE = re.compile(r"[a-z]\s$")  # "worth A $300"; elsewhere "A $300 million facility" has an article
+_WORD_BEFORE = re.compile(r"[a-z]\s[-−–]?$")  # "worth A $300"; elsewhere "A $300 million" has an article
 _WORD_TIED = re.compile(r"[^\W\d_][-–]$")
 _LOWER_TIED = re.compile(r"(?<![A-Za-z])[a-z]{2,}[-–]$")
 _NEXT_WORD = re.compile(r"[\s-]([A-Za-z]+)")
