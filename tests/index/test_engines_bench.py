@@ -85,7 +85,15 @@ def test_vectors_or_a_corpus_are_needed() -> None:
 def test_a_failed_measurement_names_its_engine(folder: Path) -> None:
     job = bench.Job(folder, 300, nbits=(), flat=False, fastplaid_python=Path(sys.executable), queries=2)
     with pytest.raises(NumColBERTError, match="fast-plaid"):
-        bench.compare(job)  # this environment has no fast-plaid
+        list(bench.compare(job))  # this environment has no fast-plaid
+
+
+def test_a_late_failure_takes_nothing_away(folder: Path) -> None:
+    arguments = ["bench", "engines", "--vectors", str(folder), "--passages", "300", "--nbits", "4", "--json"]
+    arguments += ["--queries", "2", "--rounds", "1", "--fastplaid-python", sys.executable]
+    done = CliRunner().invoke(app, arguments)
+    assert isinstance(done.exception, NumColBERTError)
+    assert [report["engine"] for report in json.loads(done.stdout)] == ["flat", "plaid"]
 
 
 def test_a_corpus_is_encoded_once_and_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -64,11 +64,11 @@ class Job:
     """From what was found for each query, the passages' places best first, to nDCG@10."""
 
 
-def compare(job: Job) -> list[EngineReport]:
+def compare(job: Job) -> Iterator[EngineReport]:
+    """One report after the other, so that a failure late in a long run takes nothing away."""
     if not shutil.which(sys.executable):
         raise UsageError("This Python cannot start another one.", hint="run it from a normal installation")
     with tempfile.TemporaryDirectory(prefix="numcolbert-bench-", dir=job.vectors.parent) as folder:
-        reports: list[EngineReport] = []
         truth: dict[str, Any] = {}
         planned = list(_planned(job))
         for engine, nbits in track(planned, f"engines at {job.passages:,} passages", unit="engines"):
@@ -77,8 +77,7 @@ def compare(job: Job) -> list[EngineReport]:
             shutil.rmtree(home, ignore_errors=True)
             if engine == "flat":
                 truth = raw
-            reports.append(_report(engine, nbits, job, raw, truth))
-    return reports
+            yield _report(engine, nbits, job, raw, truth)
 
 
 def _planned(job: Job) -> Iterator[tuple[str, int | None]]:

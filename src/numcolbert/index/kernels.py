@@ -89,7 +89,7 @@ def _round(
     bits: NDArray[np.uint8],  # [slots]
     levels: NDArray[np.float32],
     chosen: NDArray[np.uint8],  # [slots], written: the nearest level of each coordinate
-) -> tuple[float, float, float]:
+) -> tuple[np.float32, np.float32, np.float32]:
     """Of the rounded direction: its product with `rest`, with itself and with the vector."""
     fit = energy = along = np.float32(0.0)
     for slot in range(len(rest)):
@@ -144,11 +144,11 @@ def encode_residuals(
             rest[slot] = vector[slot] - centroid[slot]
             square += rest[slot] * rest[slot]
             rest_along += rest[slot] * vector[slot]
-        length = min(max(np.sqrt(square / typical), scales[0]), scales[255])
+        length = float(min(max(np.sqrt(square / typical), scales[0]), scales[255]))
         fit = energy = along = np.float32(0.0)
         for _ in range(2):
             fit, energy, along = _round(rest, vector, length, spread, bits, levels, chosen)
-            best = (fit + weight * along * rest_along) / max(energy + weight * along * along, 1e-30)
+            best = float(fit + weight * along * rest_along) / float(energy + weight * along * along + 1e-30)
             length = min(max(best, 0.5 * length), 2.0 * length)
         step = np.rint(np.log(max(length, scales[0]) / scales[0]) * steps)
         lengths[row] = np.uint8(min(step, 255.0))

@@ -83,9 +83,9 @@ def engines(
     elif vectors is not None:
         real = vectors
     reports: list[EngineReport] = []
-    for size in [*sizes, *made_up]:
-        reports += compare(
-            Job(
+    try:
+        for size in [*sizes, *made_up]:
+            job = Job(
                 vectors=real if size in sizes else engine_vectors.imitated(real, size),
                 passages=size,
                 nbits=nbits or (8, 4, 2, 1),
@@ -95,7 +95,13 @@ def engines(
                 flat=size <= flat_up_to,
                 judge=judge if size in sizes else None,
             )
-        )
+            for report in compare(job):
+                reports.append(report)
+    finally:  # what was measured before a failure is worth having
+        if as_json:
+            print_json(reports)
+        elif reports:
+            print_table(_COLUMNS, [_row(report) for report in reports])
     if plot:
         from numcolbert.report.figures import latency_curve
 
@@ -104,10 +110,6 @@ def engines(
         from numcolbert.report.figures import nbits_curve
 
         nbits_curve(_quality_curves(reports, largest), "nDCG@10", plot_quality)
-    if as_json:
-        print_json(reports)
-    else:
-        print_table(_COLUMNS, [_row(report) for report in reports])
 
 
 def _row(report: EngineReport) -> tuple[object, ...]:
