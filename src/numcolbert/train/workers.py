@@ -44,8 +44,6 @@ class FeedSettings:
 class WorkerFailedError(NumColBERTError):
     """A process that makes batches stopped."""
 
-    code = "worker_failed"
-
 
 def batches_of(settings: FeedSettings, worker: int, workers: int) -> Iterator[Block]:
     """All batches of one worker, endlessly."""
