@@ -60,6 +60,7 @@ SENTENCES = {
     "The lender committed $5 million of working capital financing.": {
         "$5 million": "working capital financing"
     },
+    "Book value was $31.20 per share.": {"$31.20 per share": "book value per share"},
     "We reported adjusted net income of $234 million or $2.79 per share.": {
         "$234 million": "adjusted net income",
         "$2.79 per share": "adjusted earnings per share",
@@ -80,6 +81,10 @@ SILENT = [
     "The tax rate was more than 21%.",
     "The odds ratio had a 95% confidence interval.",
     "SG&A expenses as a percentage of sales were 21%.",
+    "The hotel added approximately $0.012 of FFO per share in the summer.",
+    "The bank released $1.7 billion of allowance for credit losses.",
+    "The net loss included a $545.7 million asset writedown.",
+    "The bond carries a coupon of four 7/8%.",
 ]
 
 
@@ -169,6 +174,13 @@ def test_variants_name_the_same_concept_and_wide_ones_do_not_count() -> None:
     assert "margin" in known.wide_variants("gross margin")
     assert "margin" not in known.close_variants("gross margin")
     assert known.close_variants("nothing known") == ()
+
+
+@pytest.mark.parametrize(
+    "phrase", ["savings", "leverage", "net interest spread", "benefit ratio", "allowance", "rental rate"]
+)
+def test_a_name_for_several_things_is_no_synonym(phrase: str) -> None:
+    assert table().canonical(phrase) is None
 
 
 @pytest.mark.parametrize(

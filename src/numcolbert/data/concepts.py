@@ -64,6 +64,14 @@ SIGN_CHANGE = re.compile(r"\s*to (?:plus|positive|a positive)\b")
 SIGNED = frozenset(("percent", "percentage_point", "temperature"))
 # "the first 24 h of the observation period" is not its length.
 PART_BEFORE = re.compile(r"\b(?:first|last|initial|next|final|past|previous|remaining)\s*$", re.IGNORECASE)
+# What is added to an amount, or taken from it, is not the amount: "added $0.02 of FFO".
+CONTRIBUTED = re.compile(
+    r"\b(?:add(?:s|ed|ing)?|contribut(?:e|es|ed|ing)|releas(?:e|es|ed|ing)|up|down|negative)\s+"
+    r"(?:(?:an?|about|additional|almost|another|approximately|around|incremental|nearly|roughly|some)\s+)*$",
+    re.IGNORECASE,
+)
+# "four 7/8%" is 4.875%, whatever was read of it.
+WHOLE_IN_WORDS = re.compile(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten)[\s-]+$", re.IGNORECASE)
 OR_ELSE = re.compile(r",?\s*or(?:\s+about)?\s+")
 # What would have been was not, nor what would follow if it were.
 UNREAL = re.compile(r"\b(?:(?:would|could|might) have\b[^.;]*|(?:even )?if\b[^,.;]*)$", re.IGNORECASE)
@@ -137,6 +145,8 @@ class _Finder:
         start, end = quantity.span
         before, after = self.doc.text[max(0, start - 40) : start], self.doc.text[end : end + 30]
         if quantity.dimension == "time" and PART_BEFORE.search(before):
+            return True
+        if 0 < quantity.value < 1 and WHOLE_IN_WORDS.search(before):
             return True
         return bool(
             BOUND.search(before)
@@ -273,7 +283,10 @@ class _Finder:
                 return self._measured(noun) if self._adjacent(position, noun) else None
         if quantity.dimension in ("percent", "ratio"):
             return None
-        if known := phrases.known_after(self.doc, self.spans[position].end):
+        money = quantity.dimension.startswith("currency")
+        if money and CONTRIBUTED.search(self.doc.text[: quantity.span[0]]):
+            return None
+        if known := phrases.known_after(self.doc, self.spans[position].end, money=money):
             return known
         inner = _object_of(root, ("of", "in"), self.inside)
         span = self.spans[position]
@@ -283,7 +296,6 @@ class _Finder:
                 "stock",
                 "shares",
             )  # "$5 million in cash" was paid, not held
-            money = quantity.dimension.startswith("currency")
             if self.doc[span.end].lower_ == "in" and (by_means_of or not money):
                 return None
             return self._name(inner)

@@ -37,6 +37,8 @@ PERCENT_OF = frozenset(
         "body weight",
     )
 )
+# Nouns that the tree may hang as adverbs on the verb: "an asset writedown" is no asset.
+WRITE_DOWNS = frozenset(("writedown", "writedowns", "writeoff", "writeoffs", "writeup"))
 CHANGE_WORDS = {True: "growth", False: "decline"}
 _WORD = re.compile(r"[A-Za-z][\w&'’/.+-]*")
 _DATE = re.compile(
@@ -64,6 +66,8 @@ def name_of(noun: Token, inside: Container[int]) -> str | None:
 def _goes_on(noun: Token) -> bool:
     """The next words belong to the name, wherever the tree hangs them: "cash from operations"."""
     after = noun.doc[noun.i + 1 : noun.i + 3]
+    if len(after) and after[0].lower_ in WRITE_DOWNS:
+        return True
     return (
         len(after) == 2 and after[0].lower_ in ("from", "under") and after[1].pos_ in ("NOUN", "ADJ", "VERB")
     )
@@ -132,15 +136,15 @@ def known_before(doc: Doc, at: int) -> str | None:
     return None
 
 
-def known_after(doc: Doc, at: int) -> str | None:
+def known_after(doc: Doc, at: int, *, money: bool = False) -> str | None:
     """A substance of the table right behind its dose: '100 mg aspirin', '5 ml of normal saline'."""
     if part := at < len(doc) and doc[at].lower_ == "of":
         at += 1
     for length in (3, 2, 1):
         words = doc[at : at + length]
         if len(words) == length and words[-1].pos_ in ("NOUN", "PROPN"):
-            if part and words[-1].dep_ == "compound" and words[-1].head.i >= at + length:
-                return None  # "$5 million of working capital financing"
+            if (part or money) and words[-1].dep_ == "compound" and words[-1].head.i >= at + length:
+                return None  # "$5 million of working capital financing", "a $5 million asset writedown"
             name = table().canonical(words.text.lower())
             if name:
                 return name
