@@ -83,6 +83,9 @@ SILENT = [
     "SG&A expenses as a percentage of sales were 21%.",
     "The hotel added approximately $0.012 of FFO per share in the summer.",
     "The bank released $1.7 billion of allowance for credit losses.",
+    "The benefit this quarter was worth $0.05 of FFO.",
+    "The allowance for credit losses represents 52% of our modeled losses.",
+    "Patients on the drug had a mean decrease in LDL of -1.1%.",
     "The net loss included a $545.7 million asset writedown.",
     "The bond carries a coupon of four 7/8%.",
 ]

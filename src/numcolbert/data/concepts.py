@@ -66,10 +66,11 @@ SIGNED = frozenset(("percent", "percentage_point", "temperature"))
 PART_BEFORE = re.compile(r"\b(?:first|last|initial|next|final|past|previous|remaining)\s*$", re.IGNORECASE)
 # What is added to an amount, or taken from it, is not the amount: "added $0.02 of FFO".
 CONTRIBUTED = re.compile(
-    r"\b(?:add(?:s|ed|ing)?|contribut(?:e|es|ed|ing)|releas(?:e|es|ed|ing)|up|down|negative)\s+"
+    r"\b(?:add(?:s|ed|ing)?|contribut(?:e|es|ed|ing)|releas(?:e|es|ed|ing)|up|down|negative|worth)\s+"
     r"(?:(?:an?|about|additional|almost|another|approximately|around|incremental|nearly|roughly|some)\s+)*$",
     re.IGNORECASE,
 )
+SHARE_OF = re.compile(r"%?\s+of\b")
 # "four 7/8%" is 4.875%, whatever was read of it.
 WHOLE_IN_WORDS = re.compile(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten)[\s-]+$", re.IGNORECASE)
 OR_ELSE = re.compile(r",?\s*or(?:\s+about)?\s+")
@@ -139,6 +140,8 @@ class _Finder:
             and not phrases.may_be_negative(found)
         ):
             return None  # an HbA1c of -0.3% is a change of it
+        if found and quantity.value < 0 and found.endswith(phrases.CHANGE_WORDS[False]):
+            return None  # "a decrease of -1.1%" is one of 1.1%
         return found and phrases.for_dimension(found, quantity.dimension)
 
     def _is_bound(self, quantity: Quantity) -> bool:
@@ -241,6 +244,8 @@ class _Finder:
         if words and words[0] in COMPARISONS:
             return name if lemma in LEVEL_VERBS else None
         if not words and lemma in LEVEL_VERBS:
+            if lemma == "represent" and SHARE_OF.match(self.doc.text, self.quantities[position].span[1]):
+                return None  # "reserves represent 52% of the losses expected"
             return name if self._first_complement(verb, position) else None
         if words in (["to"], ["from"]) and lemma in ("amount", "come"):
             return name
