@@ -70,6 +70,8 @@ CONTRIBUTED = re.compile(
     r"(?:(?:an?|about|additional|almost|another|approximately|around|incremental|nearly|roughly|some)\s+)*$",
     re.IGNORECASE,
 )
+# A share of something else: "as a percentage of sales, expenses were 21%", "reserves were 2% of loans".
+AS_SHARE = re.compile(r"\bas an? (?:percent(?:age)?|%|share|proportion) of\b", re.IGNORECASE)
 SHARE_OF = re.compile(r"%?\s+of\b")
 # "four 7/8%" is 4.875%, whatever was read of it.
 WHOLE_IN_WORDS = re.compile(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten)[\s-]+$", re.IGNORECASE)
@@ -127,7 +129,7 @@ class _Finder:
     def phrase(self, position: int) -> str | None:
         quantity = self.quantities[position]
         signed = quantity.dimension in SIGNED or quantity.dimension.startswith("currency:")
-        if self._is_bound(quantity) or (quantity.value < 0 and not signed):
+        if self._is_bound(quantity) or self._is_share(quantity) or (quantity.value < 0 and not signed):
             return None  # a waist of -5 cm is a change of the waist
         if quantity.dimension.startswith("count:"):
             return self._counted(position)
@@ -158,6 +160,12 @@ class _Finder:
             or INTERVAL_AFTER.match(after)
             or SIGN_CHANGE.match(after)
         )
+
+    def _is_share(self, quantity: Quantity) -> bool:
+        if quantity.dimension not in ("percent", "percentage_point"):
+            return False
+        start, end = quantity.span
+        return bool(AS_SHARE.search(self.doc.text, 0, start) or SHARE_OF.match(self.doc.text, end))
 
     # -- where the phrase stands -------------------------------------------------------------------------
 
@@ -244,8 +252,6 @@ class _Finder:
         if words and words[0] in COMPARISONS:
             return name if lemma in LEVEL_VERBS else None
         if not words and lemma in LEVEL_VERBS:
-            if lemma == "represent" and SHARE_OF.match(self.doc.text, self.quantities[position].span[1]):
-                return None  # "reserves represent 52% of the losses expected"
             return name if self._first_complement(verb, position) else None
         if words in (["to"], ["from"]) and lemma in ("amount", "come"):
             return name
