@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from random import Random
 
+from numcolbert.data.asking import ask
 from numcolbert.data.attribute_sentences import Attribute, Domain, Frame, domains, entity_name, make_frame
 from numcolbert.data.augment import convert, value_for
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Unit
-from numcolbert.data.queries import Asked, QueryStyle, render_query
+from numcolbert.data.queries import Asked, QueryStyle
 from numcolbert.data.triple import (
     Passage,
     PassageQuantity,
     QueryCondition,
     Triple,
     is_borderline,
-    passage_satisfies,
+    labels_hold,
     satisfies,
 )
 from numcolbert.data.triple_settings import Drawing, OperatorDrawing, TripleSettings
@@ -270,12 +271,7 @@ class AttributeSource:
         rng: Random,
     ) -> Triple | None:
         """Write the query; refuse what a look at the finished passages does not confirm."""
-        if not all(passage_satisfies(c, positive) for c in conditions):
-            return None
-        if all(passage_satisfies(c, negative) for c in conditions) or positive.text == negative.text:
+        if not labels_hold(conditions, positive, negative):
             return None
         style = self._style(domain, asked[0].concept, rng)
-        query = render_query(asked, rng, style)
-        for condition, span in zip(conditions, query.spans, strict=True):
-            condition.span = span
-        return Triple(query.text, conditions, positive, negative)
+        return ask(asked, conditions, positive, negative, style, rng)

@@ -6,17 +6,19 @@ from bisect import bisect_left, bisect_right
 from itertools import accumulate
 from random import Random
 
+from numcolbert.data.asking import ask
 from numcolbert.data.augment import concept_phrase, convert, value_beside
 from numcolbert.data.corpus_passages import TRIES, CorpusPassages, is_natural
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.mention_table import MentionTable
 from numcolbert.data.pool import Pool, Unit
-from numcolbert.data.queries import Asked, QueryStyle, render_query
+from numcolbert.data.queries import Asked, QueryStyle
 from numcolbert.data.triple import (
     Passage,
     QueryCondition,
     Triple,
     is_borderline,
+    labels_hold,
     passage_satisfies,
     satisfies,
 )
@@ -319,11 +321,7 @@ class CorpusSource:
         rng: Random,
     ) -> Triple | None:
         """Write the query; refuse what a look at the finished passages does not confirm."""
-        if not all(passage_satisfies(c, positive) for c in conditions):
+        if not labels_hold(conditions, positive, negative):
             return None
-        if all(passage_satisfies(c, negative) for c in conditions) or positive.text == negative.text:
-            return None
-        query = render_query(asked, rng, self._styles[rng.random() < self.settings.distractors])
-        for condition, span in zip(conditions, query.spans, strict=True):
-            condition.span = span
-        return Triple(query.text, conditions, positive, negative)
+        style = self._styles[rng.random() < self.settings.distractors]
+        return ask(asked, conditions, positive, negative, style, rng)

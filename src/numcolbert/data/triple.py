@@ -93,3 +93,10 @@ def passage_satisfies(condition: QueryCondition, passage: Passage) -> bool:
         if quantity.pair == pair and satisfies(operator, quantity.base_value, low, high):
             return True
     return False
+
+
+def labels_hold(conditions: Sequence[QueryCondition], positive: Passage, negative: Passage) -> bool:
+    """Whether the finished passages are what a triple says: one satisfies every condition, the other not."""
+    if not all(passage_satisfies(condition, positive) for condition in conditions):
+        return False
+    return positive.text != negative.text and not all(passage_satisfies(c, negative) for c in conditions)
