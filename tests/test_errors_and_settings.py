@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -8,7 +10,7 @@ import pytest
 
 from numcolbert.config import read_toml, settings_from
 from numcolbert.errors import ConflictError, UsageError
-from numcolbert.files import open_binary, replacing_file, replacing_folder
+from numcolbert.files import folder_bytes, open_binary, replacing_file, replacing_folder
 from numcolbert.progress import Progress, Update, clock, describe, listening
 
 
@@ -89,3 +91,21 @@ def test_progress_reports_rate_and_time_left() -> None:
         == "encode  50/100 documents  10/s  0:05 left"
     )
     assert clock(3700) == "1:01:40"
+
+
+def test_the_size_of_a_folder_counts_a_file_that_vanishes_meanwhile_as_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "below").mkdir()
+    (tmp_path / "kept").write_bytes(b"12345")
+    (tmp_path / "below" / "kept").write_bytes(b"678")
+    (tmp_path / "vanishing").write_bytes(b"9")
+    walk = os.walk
+
+    def walk_then_remove(folder: Path) -> Iterator[tuple[str, list[str], list[str]]]:
+        listed = list(walk(folder))
+        (tmp_path / "vanishing").unlink()
+        yield from listed
+
+    monkeypatch.setattr("numcolbert.files.os.walk", walk_then_remove)
+    assert folder_bytes(tmp_path) == 8

@@ -57,6 +57,19 @@ def sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def size_of(path: Path) -> int:
+    """Bytes of a file; 0 for one that is not there, or no longer."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def folder_bytes(folder: Path) -> int:
+    """Bytes of all files below a folder, which may be replaced or written to meanwhile."""
+    return sum(size_of(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names)
+
+
 @contextmanager
 def replacing_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield an empty folder beside `target`; on success it becomes `target`, on failure it vanishes."""

@@ -17,7 +17,7 @@ from typing import Any
 
 from numcolbert import __version__
 from numcolbert.errors import InputError
-from numcolbert.files import storage_errors
+from numcolbert.files import folder_bytes, storage_errors
 from numcolbert.index.aside import Aside
 from numcolbert.index.base import Engine
 from numcolbert.index.encoding import TextEncoder, encoded_windows
@@ -237,5 +237,6 @@ def _describe(
 
 
 def _report(folder: Path, manifest: Manifest, *, skipped: int, resumed_at: int) -> BuildReport:
-    size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    return BuildReport(manifest.documents, manifest.vectors, skipped, manifest.engine, size, resumed_at)
+    return BuildReport(
+        manifest.documents, manifest.vectors, skipped, manifest.engine, folder_bytes(folder), resumed_at
+    )

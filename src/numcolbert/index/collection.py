@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numcolbert.errors import ConflictError, DamagedIndexError
+from numcolbert.files import folder_bytes
 from numcolbert.index.base import Engine, Scored
 from numcolbert.index.encoding import TextEncoder
 from numcolbert.index.engines import open_engine
@@ -146,7 +147,7 @@ class Collection:
             "updated": manifest.updated,
             "numcolbert": manifest.numcolbert,
             "format": manifest.format,
-            "bytes": sum(file.stat().st_size for file in self.path.rglob("*") if file.is_file()),
+            "bytes": folder_bytes(self.path),
             "engine_stats": stats,
         }
 

@@ -14,6 +14,7 @@ from numcolbert.errors import (
     StorageError,
     UsageError,
 )
+from numcolbert.files import size_of
 from numcolbert.index import functions
 
 BUSY_SECONDS = 5
@@ -82,6 +83,6 @@ def connect(path: Path, mode: str) -> sqlite3.Connection:
         # On a read-only disk SQLite cannot lay its shared-memory file beside a WAL database; without
         # a log there is nothing to share, and the file can be read as it is.
         log = path.with_name(path.name + "-wal")
-        if mode != "ro" or (log.exists() and log.stat().st_size > 0):
+        if mode != "ro" or size_of(log) > 0:
             raise
         return attempt("mode=ro&immutable=1")
