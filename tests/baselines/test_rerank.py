@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from numcolbert.baselines.crossencoder import CrossEncoder, find_cross_encoder
+from numcolbert.baselines.kept_scores import KeptScores
 from numcolbert.baselines.quantity_rerank import RunRanker
 from numcolbert.baselines.ranker import Query
 from numcolbert.baselines.rerank import Pair, Reranker
@@ -101,3 +102,22 @@ def test_where_the_cross_encoder_is(
     (empty / "model.onnx").write_bytes(b"nonsense")
     with pytest.raises(ModelError, match="is not a cross-encoder"):
         CrossEncoder(empty)
+
+
+def test_kept_scores_survive_an_interruption(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numcolbert.baselines.kept_scores.BLOCK", 2)
+    pairs = [("query", f"text {name}") for name in "abcb"]
+
+    class Breaks(Fixed):
+        def score(self, pairs: Sequence[Pair]) -> list[float]:
+            if self.seen:
+                raise KeyboardInterrupt
+            return super().score(pairs)
+
+    with pytest.raises(KeyboardInterrupt):
+        KeptScores(Breaks({"text a": 1.0, "text b": 2.0}), "m", tmp_path / "kept.sqlite").score(pairs)
+    scorer = Fixed({"text a": 9.0, "text b": 9.0, "text c": 3.0})
+    kept = KeptScores(scorer, "m", tmp_path / "kept.sqlite")
+    assert kept.score(pairs) == [1.0, 2.0, 3.0, 2.0]
+    assert scorer.seen == [pairs[2]], "only what was not scored before, each pair once"
+    assert KeptScores(scorer, "other model", tmp_path / "kept.sqlite").score(pairs[:1]) == [9.0]

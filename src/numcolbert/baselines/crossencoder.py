@@ -13,7 +13,6 @@ from tokenizers import Tokenizer
 
 from numcolbert.baselines.rerank import Pair
 from numcolbert.errors import ModelError, NotFoundError
-from numcolbert.progress import Progress
 
 _LOCATION = Path("models") / "data" / "reranker_en"
 _VARIABLE = "NUMCOLBERT_CROSS_ENCODER"
@@ -64,16 +63,14 @@ class CrossEncoder:
         # Sorted by length, so that a batch has little padding.
         order = sorted(range(len(pairs)), key=lambda i: len(pairs[i][0]) + len(pairs[i][1]))
         scores = np.zeros(len(pairs))
-        with Progress("cross-encoder", len(pairs), "pairs") as progress:
-            for start in range(0, len(order), self._batch):
-                part = order[start : start + self._batch]
-                encodings = self._tokenizer.encode_batch([pairs[i] for i in part])
-                arrays = {
-                    "input_ids": np.array([e.ids for e in encodings], np.int64),
-                    "attention_mask": np.array([e.attention_mask for e in encodings], np.int64),
-                    "token_type_ids": np.array([e.type_ids for e in encodings], np.int64),
-                }
-                feed = {name: value for name, value in arrays.items() if name in self._inputs}
-                scores[part] = self._session.run(None, feed)[0][:, 0]
-                progress.advance(len(part))
+        for start in range(0, len(order), self._batch):
+            part = order[start : start + self._batch]
+            encodings = self._tokenizer.encode_batch([pairs[i] for i in part])
+            arrays = {
+                "input_ids": np.array([e.ids for e in encodings], np.int64),
+                "attention_mask": np.array([e.attention_mask for e in encodings], np.int64),
+                "token_type_ids": np.array([e.type_ids for e in encodings], np.int64),
+            }
+            feed = {name: value for name, value in arrays.items() if name in self._inputs}
+            scores[part] = self._session.run(None, feed)[0][:, 0]
         return [float(score) for score in scores]

@@ -69,10 +69,15 @@ def _qsplade(conditions: Conditions) -> Build:
 
 def _cross_encoder(first: Run) -> Ranker:
     from numcolbert.baselines.crossencoder import CrossEncoder, find_cross_encoder
+    from numcolbert.baselines.kept_scores import KeptScores
     from numcolbert.baselines.quantity_rerank import RunRanker
     from numcolbert.baselines.rerank import Reranker
+    from numcolbert.files import cache_folder, sha256
 
-    return Reranker(RunRanker(first), CrossEncoder(find_cross_encoder()), depth=100)
+    folder = find_cross_encoder()
+    name = f"cross-encoder {sha256(folder / 'model.onnx')[:12]}"
+    scorer = KeptScores(CrossEncoder(folder), name, cache_folder() / "cross-encoder.sqlite")
+    return Reranker(RunRanker(first), scorer, depth=100)
 
 
 SYSTEMS: dict[str, System] = {
