@@ -13,8 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties import examples
 
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Concept, Mentions, Pool, Texts, Unit
@@ -134,7 +135,7 @@ def stream(**options) -> TripleStream:
 shares = st.floats(0, 1)
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     source=st.sampled_from(["tiny", "attributes"]),
     seed=st.integers(0, 2**31),
@@ -189,6 +190,20 @@ def test_the_same_seed_and_worker_give_the_same_triples_and_others_do_not() -> N
     assert first == texts(seed=1, worker=0, workers=2)
     assert len(set(first) & set(texts(seed=1, worker=1, workers=2))) < 10
     assert len(set(first) & set(texts(seed=2, worker=0, workers=2))) < 10
+
+
+@pytest.mark.parametrize("source", ["tiny", "attributes"])
+def test_triples_in_a_row_share_their_subject(source: str) -> None:
+    chosen = TripleSettings(same_subject=4, two_conditions=0.0)
+    block = stream(mix={source: 1.0}, settings=chosen).next_block(400)
+    groups = [[t.conditions[0].pair for t in block[at : at + 4]] for at in range(0, 400, 4)]
+    assert all(len(set(group)) == 1 for group in groups)
+    assert len({group[0] for group in groups}) > 3
+    assert len({t.query for t in block[:4]}) > 1
+    late = stream(mix={source: 1.0}, settings=chosen, start=102).next_block(50)
+    assert [t.query for t in late] == [t.query for t in block[102:152]]
+    with pytest.raises(UsageError, match="same_subject"):
+        TripleSettings(same_subject=0)
 
 
 def test_the_triples_are_the_same_in_another_process() -> None:

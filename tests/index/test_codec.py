@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties import examples
 
 from numcolbert.index.codec import BITS, LENGTHS, ResidualCodec, code_bytes, slots
 
@@ -64,7 +65,7 @@ def rounded_slowly(codec: ResidualCodec, rest: np.ndarray, vector: np.ndarray) -
     return min(choices, key=lambda made: float((made - rest) @ weights @ (made - rest)))
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.integers(0, 2**32 - 1), st.sampled_from(BITS))
 def test_encoding_takes_nearest_levels_and_the_best_length(seed: int, nbits: int) -> None:
     generator = np.random.default_rng(seed)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from tests.properties import examples
 from tests.standin import StandIn
 
 from numcolbert.api import Index, NumColBERT
@@ -97,9 +98,7 @@ class Changes(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
 
 
-Changes.TestCase.settings = settings(
-    max_examples=12, stateful_step_count=10, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Changes.TestCase.settings = examples(12, stateful_step_count=10, suppress=tuple(HealthCheck))
 TestChanges = Changes.TestCase
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from numpy.typing import NDArray
+from tests.properties import examples
 
 from numcolbert.index.flat import FlatEngine
 from numcolbert.index.plaid import PlaidEngine
@@ -110,5 +110,5 @@ class PlaidChanges(Changes):
 @pytest.mark.parametrize("machine", [Changes, PlaidChanges])
 def test_sequences(machine: type[Changes]) -> None:
     case = machine.TestCase()
-    case.settings = settings(max_examples=8, stateful_step_count=14, deadline=None)
+    case.settings = examples(8, stateful_step_count=14)
     case.runTest()

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from tests.properties import examples
 
 from numcolbert.index import kernels
 from numcolbert.index.compiled import kernel
 from numcolbert.index.parallel import in_parallel, thread_count
 
 seeds = st.integers(0, 2**32 - 1)
-few = settings(max_examples=25, deadline=None)
+few = examples(25)
 
 
 def bounds_of(

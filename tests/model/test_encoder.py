@@ -9,8 +9,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties import examples
 
 from numcolbert.errors import InputError, ModelError
 from numcolbert.model.checkpoint import ColBERTSettings, GateSettings, add_gate, build_colbert
@@ -76,7 +77,7 @@ def test_nothing_to_encode(encoder: Encoder) -> None:
     assert encoder.encode_queries([]) == []
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=60))
 def test_any_text_can_be_encoded_and_spans_point_into_it(encoder: Encoder, text: str) -> None:
     (document,) = encoder.encode_documents([text])

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sentence_transformers import MultiVectorEncoder
+from tests.properties import examples
 
 from numcolbert.model.checkpoint import find_gate, save_checkpoint
 from numcolbert.model.gate import CODE_FILE, NumericalGate
@@ -27,7 +28,7 @@ def test_an_untrained_gate_is_one_for_every_length() -> None:
             torch.testing.assert_close(value, torch.ones(length), atol=1e-5, rtol=1e-5)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(length=st.integers(2, 64), seed=st.integers(0, 1000))
 def test_a_gate_stays_between_zero_and_the_query_length(length: int, seed: int) -> None:
     torch.manual_seed(seed)

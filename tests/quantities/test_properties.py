@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.properties import examples
 
 from numcolbert.quantities import conditions, extract, satisfies, units
 from numcolbert.quantities.units import UnitInfo
@@ -31,7 +32,7 @@ TEXTS = st.one_of(
 )
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(TEXTS, st.booleans())
 @example("(21%/79%/0% vs 8%)", False)
 @example("5 blnſ", False)
@@ -51,7 +52,7 @@ def test_spans_slice_back_and_never_overlap(text: str, loose: bool) -> None:
         assert text[start:end] == text[start:end].strip()
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(TEXTS)
 def test_conditions_hold_a_quantity_of_the_text(text: str) -> None:
     found = extract(text)
@@ -99,7 +100,7 @@ AMBIGUOUS = {"A", "B", "N", "T", "b", "c", "t", "x", "×", "real", "won", "mark"
 DISEASE = re.compile(r"-?(?:DM|FF|Lit) \d")  # "DM 2" is a kind of diabetes before it is two marks
 
 
-@settings(max_examples=1500, deadline=None)
+@examples(1500)
 @given(_written())
 def test_a_formatted_quantity_comes_back(written: tuple[str, float, UnitInfo]) -> None:
     surface, value, unit = written
@@ -113,7 +114,7 @@ def test_a_formatted_quantity_comes_back(written: tuple[str, float, UnitInfo]) -
     assert text[slice(*found[0].span)] == surface
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.floats(0.1, 1e6),
     st.sampled_from([u for u in UNITS if u.dimension in ("mass", "length", "time", "data")]),

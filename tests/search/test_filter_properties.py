@@ -6,8 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties import examples
 
 from numcolbert.errors import UsageError
 from numcolbert.index.store import Store
@@ -38,7 +39,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return made
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(expression=expressions)
 def test_anything_is_selected_or_refused(store: Store, expression: str) -> None:
     try:
@@ -59,7 +60,7 @@ names = st.text(
 values = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=30)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(name=names, value=values)
 def test_names_and_values_are_bound_never_written_into_the_sql(store: Store, name: str, value: str) -> None:
     quoted = value.replace("'", "''")
@@ -72,7 +73,7 @@ def test_names_and_values_are_bound_never_written_into_the_sql(store: Store, nam
     store.select(selection, 1)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(name=names, value=values)
 def test_any_name_and_text_that_is_stored_is_found(store: Store, name: str, value: str) -> None:
     if name in ("id", "text"):
@@ -90,7 +91,7 @@ class Undone(Exception):
     """Ends a transaction without a trace."""
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     number=st.floats(allow_nan=False, allow_infinity=False, width=32),
     operator=st.sampled_from(["<", "<=", ">", ">=", "=", "!="]),
@@ -135,7 +136,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Store, list[Quant
     return made, quantities
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     operator=st.sampled_from(["<", "<=", ">", ">=", "="]),
     value=st.sampled_from(["0", "1", "1.001", "2", "2.5", "3", "1000", "950", "1050", "2.2", "0.45359237"]),

@@ -9,8 +9,9 @@ from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
+from tests.properties import examples
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
@@ -21,7 +22,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
     max_leaves=6,
 )
-FUZZ = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = examples(60, suppress=(HealthCheck.function_scoped_fixture,))
 
 
 @pytest.fixture(scope="module")

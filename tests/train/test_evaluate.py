@@ -8,8 +8,9 @@ import ir_measures
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties import examples
 
 from numcolbert.errors import InputError, NotFoundError
 from numcolbert.model.checkpoint import (
@@ -25,7 +26,7 @@ from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.ranking import encode_documents, encode_queries, score_all, tokenise
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.dictionaries(
         st.sampled_from(["a", "b", "c"]),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties import examples
 from torch import Tensor
 
 from numcolbert.train.maxsim import maxsim
@@ -28,7 +29,7 @@ def batch(seed: int, queries: int, documents: int, dim: int = 8) -> tuple[Tensor
     return query * 3.0, document, query_mask, document_mask
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(
     seed=st.integers(0, 10_000),
     queries=st.integers(1, 5),

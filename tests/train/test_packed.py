@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties import examples
 from torch import Tensor
 
 from numcolbert.data.triple import Triple
@@ -121,7 +122,7 @@ def test_gradients_equal_those_of_the_plain_model(backbone: Path, triples: list[
     torch.testing.assert_close(packed, word.grad, atol=1e-4, rtol=1e-4)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.integers(0, 70), min_size=1, max_size=30).filter(any))
 def test_buckets_hold_every_token_once(lengths: list[int]) -> None:
     sizes = np.array(lengths)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+from tests.properties import examples
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from numcolbert.model.checkpoint import ColBERTSettings, build_colbert
@@ -25,7 +26,7 @@ def reader(backbone: Path, request: pytest.FixtureRequest) -> TextReader:
     return TextReader(text_settings(build_colbert(backbone, encoder)))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=4))
 def test_words_one_by_one_give_the_tokens_of_the_text(reader: TextReader, texts: list[str]) -> None:
     reader._checks_left = 0
