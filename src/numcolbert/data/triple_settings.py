@@ -49,6 +49,9 @@ class TripleSettings:
     negatives: NegativeShares = field(default_factory=NegativeShares)
     two_conditions: float = 0.03
     """Share of queries with two conditions, both of which the positive satisfies."""
+    same_subject: int = 1
+    """Triples in a row about the same concept and dimension. In one batch they are each other's hard
+    negatives, or known answers, so that a query is compared with that many times as many numbers."""
     minimum_values: int = 5
     """Distinct values a pair needs before it is asked about."""
     pair_temper: float = 0.5
@@ -75,6 +78,8 @@ class TripleSettings:
             value = getattr(self, item.name)
             if isinstance(value, float) and item.name != "pair_temper" and not 0 <= value <= 1:
                 raise UsageError(f"'{item.name}' is {value}.", hint="a share lies between 0 and 1")
+        if self.same_subject < 1:
+            raise UsageError(f"'same_subject' is {self.same_subject}.", hint="it is 1 or more")
         for shares in (self.operators, self.negatives):
             weights = [getattr(shares, item.name) for item in fields(shares)]
             if min(weights) < 0 or sum(weights) <= 0:

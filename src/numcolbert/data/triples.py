@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from random import Random
-from typing import Protocol
+from typing import Any, Protocol
 
 from numcolbert.data.attributes import AttributeSource
 from numcolbert.data.corpus_source import CorpusSource
@@ -30,6 +30,8 @@ from numcolbert.errors import InputError, UsageError
 BLOCK = 1024
 """Triples between two seeds: a stream can be entered at any multiple without making those before it."""
 
+_PATIENCE = 8
+"""Draws that come to nothing before a subject is given up."""
 _GIVE_UP_AFTER = 2000
 _ATTRIBUTE_SHARE = 0.3
 _GENERAL_SHARE = 0.15
@@ -42,7 +44,10 @@ class Source(Protocol):
     @property
     def name(self) -> str: ...
 
-    def draw(self, rng: Random) -> Triple | None: ...
+    def subject(self, rng: Random) -> Any:
+        """What a few triples in a row are about: a pair, an attribute, or nothing in particular."""
+
+    def draw(self, subject: Any, rng: Random) -> Triple | None: ...
 
 
 class TripleStream:
@@ -82,6 +87,7 @@ class TripleStream:
             sources["general"] = GeneralSource(general)
         self._sources = {name: sources[name] for name, weight in weights.items() if weight > 0}
         self._choose = Drawing({name: weights[name] for name in self._sources})
+        self._in_a_row = settings.same_subject
         self._triples = self._generate(start)
 
     @property
@@ -119,22 +125,26 @@ class TripleStream:
         block, skipped = divmod(start, BLOCK)
         while True:
             rng = Dice(f"{self.seed}/{self.worker}/{block}")
-            for place in range(BLOCK):
-                triple = self._one(rng)
-                if place >= skipped:
-                    yield triple
+            yield from islice(self._block(rng), skipped, None)
             block, skipped = block + 1, 0
 
-    def _one(self, rng: Random) -> Triple:
-        source = self._sources[self._choose(rng)]
-        for _ in range(_GIVE_UP_AFTER):
-            triple = source.draw(rng)
-            if triple is not None:
-                return triple
-        raise InputError(
-            f"'{source.name}' yields no triples under these settings.",
-            hint="mine a larger corpus or loosen the settings",
-        )
+    def _block(self, rng: Random) -> Iterator[Triple]:
+        for first in range(0, BLOCK, self._in_a_row):
+            source = self._sources[self._choose(rng)]
+            subject = source.subject(rng)
+            for _ in range(min(self._in_a_row, BLOCK - first)):
+                for attempt in range(1, _GIVE_UP_AFTER + 1):
+                    triple = source.draw(subject, rng)
+                    if triple is not None:
+                        break
+                    if attempt % _PATIENCE == 0:
+                        subject = source.subject(rng)
+                else:
+                    raise InputError(
+                        f"'{source.name}' yields no triples under these settings.",
+                        hint="mine a larger corpus or loosen the settings",
+                    )
+                yield triple
 
 
 def mix_of(pools: Sequence[str], mix: Mapping[str, float] | None, *, general: bool) -> dict[str, float]:

@@ -111,6 +111,11 @@ def contrastive_positives(
     return [same_unit.any(dim=-1), satisfied.any(dim=-1)]
 
 
+def comparable(conditions: Conditions, documents: DocumentQuantities) -> Tensor:
+    """Which documents hold a quantity of each condition's dimension: [C, D] bool."""
+    return (documents.dimension == conditions.dimension[:, None, None]).any(dim=-1)
+
+
 def known_answers(conditions: Conditions, documents: DocumentQuantities, queries: int) -> Tensor:
     """Which documents satisfy every condition of a query on the same concept: [queries, D] bool.
 

@@ -17,7 +17,13 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from numcolbert.data.triple import OPERATORS
-from numcolbert.train.labels import Conditions, DocumentQuantities, Strategy, contrastive_positives
+from numcolbert.train.labels import (
+    Conditions,
+    DocumentQuantities,
+    Strategy,
+    comparable,
+    contrastive_positives,
+)
 from numcolbert.train.maxsim import maxsim
 
 
@@ -31,6 +37,9 @@ class LossSettings:
     properties: float = 0.05
     positives: Strategy = "unit"
     unit_match: Literal["unit", "dimension"] = "unit"
+    contrast: Literal["all", "comparable"] = "all"
+    """Which documents of the batch a condition's positives are told from: all, or those alone that hold a
+    quantity of its dimension, so that with joint positives nothing but the size of the number decides."""
     multi_positive: Literal["mean_log", "log_sum"] = "mean_log"
     retrieval_temperature: float = 0.02
     contrastive_temperature: float = 0.02
@@ -89,10 +98,13 @@ def contrastive_loss(
     *,
     strategy: Strategy = "unit",
     unit_match: Literal["unit", "dimension"] = "unit",
+    contrast: Literal["all", "comparable"] = "all",
     multi_positive: Literal["mean_log", "log_sum"] = "mean_log",
     temperature: float = 0.02,
 ) -> Tensor:
     """Multi-positive InfoNCE over `S(c, D) = max_j q_num . d_j`, mean over conditions that have a positive.
+
+    The softmax runs over all documents, or over the comparable ones: see `LossSettings.contrast`.
 
     `mean_log`:  -mean over positives of log softmax(S / temperature)
     `log_sum`:   -log of the summed softmax of the positives
@@ -111,21 +123,27 @@ def contrastive_loss(
         return mentions.sum() * 0.0
     one_token = torch.ones(len(mentions), 1, dtype=torch.bool, device=mentions.device)
     scores = maxsim(mentions.unsqueeze(1), documents, one_token, document_mask)  # [C, D]
-    log_share = F.log_softmax(scores / temperature, dim=1)
-    losses = [_multi_positive_loss(log_share, positives, multi_positive) for positives in sets]
+    rivals = comparable(conditions, quantities) if contrast == "comparable" else None
+    losses = [
+        _multi_positive_loss(scores / temperature, positives, rivals, multi_positive) for positives in sets
+    ]
     return torch.stack(losses).mean()
 
 
-def _multi_positive_loss(log_share: Tensor, positives: Tensor, reading: str) -> Tensor:
-    count = positives.sum(dim=1)
+def _multi_positive_loss(logits: Tensor, positives: Tensor, rivals: Tensor | None, reading: str) -> Tensor:
+    """`rivals` are the documents beside the positives that enter the softmax; None for all."""
+    told = positives.any(dim=1)
+    if rivals is not None:
+        told = told & (rivals & ~positives).any(dim=1)  # with no rival there is nothing to learn
+        # Rows that do not count keep finite numbers, so that their gradient is 0 and not NaN.
+        logits = logits.masked_fill(~(positives | rivals) & told[:, None], float("-inf"))
+    log_share = F.log_softmax(logits, dim=1)
     if reading == "mean_log":
-        gain = log_share.masked_fill(~positives, 0.0).sum(dim=1) / count.clamp(min=1)
+        gain = log_share.masked_fill(~positives, 0.0).sum(dim=1) / positives.sum(dim=1).clamp(min=1)
     else:
-        # A row without positives would be log(0): it is set to 0 here and not counted below.
-        filled = log_share.masked_fill(~positives & (count > 0)[:, None], float("-inf"))
-        gain = torch.logsumexp(filled, dim=1)
-    has_positive = (count > 0).to(gain.dtype)
-    return -(gain * has_positive).sum() / has_positive.sum().clamp(min=1)
+        gain = torch.logsumexp(log_share.masked_fill(~positives & told[:, None], float("-inf")), dim=1)
+    counted = told.to(gain.dtype)
+    return -(gain * counted).sum() / counted.sum().clamp(min=1)
 
 
 def detection_loss(
@@ -259,6 +277,7 @@ class NumColBERTLoss(nn.Module):
                 labels.quantities,
                 strategy=s.positives,
                 unit_match=s.unit_match,
+                contrast=s.contrast,
                 multi_positive=s.multi_positive,
                 temperature=s.contrastive_temperature,
             )
