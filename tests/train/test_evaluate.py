@@ -20,7 +20,7 @@ from numcolbert.model.checkpoint import (
     build_colbert,
     save_checkpoint,
 )
-from numcolbert.train.benchmarks import read_benchmark, read_qrels
+from numcolbert.train.benchmarks import read_benchmark, read_corpus, read_qrels
 from numcolbert.train.evaluate import Ranker, collect, detector_measures, evaluate, main
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.ranking import encode_documents, encode_queries, score_all, tokenise
@@ -96,6 +96,17 @@ def test_evaluation_from_the_command_line(
     for measure, value in measured.items():
         assert result["scores"]["gated"][str(measure)] == pytest.approx(value, abs=1e-4)
     assert main([str(tmp_path / "none"), str(benchmark_folder), "-o", str(tmp_path / "out")]) == 1
+
+
+def test_runs_are_as_deep_as_asked(model: Any, benchmark_folder: Path, tmp_path: Path) -> None:
+    benchmark = read_benchmark(benchmark_folder)
+    documents = len(read_corpus(benchmark.corpus_path).ids)
+    for depth in (2, 1000):
+        evaluate(Ranker.of(model), [benchmark], tmp_path, depth=depth)
+        lines = (tmp_path / "tiny.gated.trec").read_text().splitlines()
+        assert len(lines) == len(benchmark.query_ids) * min(depth, documents)
+    with pytest.raises(SystemExit):
+        main([str(tmp_path), str(benchmark_folder), "-o", str(tmp_path), "--depth", "0"])
 
 
 def test_suites_share_the_corpus_of_their_benchmark(

@@ -89,7 +89,13 @@ class Ranker:
         )
 
 
-def evaluate(ranker: Ranker, benchmarks: Iterable[Benchmark], out: Path | None = None) -> list[Result]:
+DEPTH = 100
+"""Hits a query in a run file: as deep as the measures look. Systems that rerank need more."""
+
+
+def evaluate(
+    ranker: Ranker, benchmarks: Iterable[Benchmark], out: Path | None = None, *, depth: int = DEPTH
+) -> list[Result]:
     """Benchmarks that share a corpus follow each other: it is encoded once for all of them."""
     results: list[Result] = []
     corpus: Corpus | None = None
@@ -120,7 +126,7 @@ def evaluate(ranker: Ranker, benchmarks: Iterable[Benchmark], out: Path | None =
             scores = score_all(queries, list(variants.values()), groups)
             result = Result(benchmark.name, len(benchmark.query_ids), len(corpus.ids), 0.0, {})
             for variant, score in zip(variants, scores, strict=True):
-                ranked = best_documents(score, corpus.ids, benchmark.query_ids)
+                ranked = best_documents(score, corpus.ids, benchmark.query_ids, depth)
                 names = {query: [document for document, _ in hits] for query, hits in ranked.items()}
                 result.scores[variant] = mean_measures(names, benchmark.qrels)
                 if not result.subsets:
@@ -213,12 +219,20 @@ def collect(folders: Sequence[Path], *, suites: bool) -> list[Benchmark]:
     return found
 
 
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not positive")
+    return number
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m numcolbert.train.evaluate", description=__doc__)
     parser.add_argument("model", help="folder of a saved model")
     parser.add_argument("benchmarks", nargs="+", type=Path)
     parser.add_argument("-o", "--out", type=Path, required=True, help="folder for run files and results.json")
     parser.add_argument("--no-suites", action="store_true", help="leave out the folders under suites/")
+    parser.add_argument("--depth", type=_positive, default=DEPTH, help="hits a query in the run files")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
     chosen = parser.parse_args(arguments)
@@ -226,7 +240,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with listening(TerminalListener()):
             benchmarks = collect(chosen.benchmarks, suites=not chosen.no_suites)
             model = load_checkpoint(chosen.model, device=str(choose_device(chosen.device)))
-            results = evaluate(Ranker.of(model, precision=chosen.precision), benchmarks, chosen.out)
+            ranker = Ranker.of(model, precision=chosen.precision)
+            results = evaluate(ranker, benchmarks, chosen.out, depth=chosen.depth)
     except NumColBERTError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code

@@ -176,7 +176,7 @@ def score_all(queries: EncodedQueries, weights: Sequence[Tensor], groups: Sequen
 
 
 def best_documents(
-    scores: Tensor, ids: Sequence[str], query_ids: Sequence[str], k: int = 100
+    scores: Tensor, ids: Sequence[str], query_ids: Sequence[str], k: int
 ) -> dict[str, list[tuple[str, float]]]:
     """Per query the best `k` documents with their scores, best first."""
     values, rows = scores.topk(min(k, scores.shape[1]), dim=1)

@@ -50,6 +50,7 @@ class RunSettings:
     eval_every: int = 0
     evaluate_during: tuple[Path, ...] = ()
     evaluate_at_end: tuple[Path, ...] = ()
+    depth: int = 100
     checkpoint_every: int = 0
     resume: bool = False
     save_fp16: bool = False
@@ -173,6 +174,7 @@ def _check(recipe: Recipe) -> None:
         ("data.prefetch", data.prefetch),
         ("model.encoder.dim", recipe.model.encoder.dim),
         ("run.log_every", run.log_every),
+        ("run.depth", run.depth),
     ]:
         if number <= 0:
             raise UsageError(f"{name} is {number}.", hint="it must be positive")

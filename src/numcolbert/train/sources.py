@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -54,17 +55,28 @@ def unit_count(settings: DataSettings) -> int:
 
 
 def _open_stream(settings: DataSettings, seed: int, worker: int, start: int) -> TripleStream:
+    pools = [Pool.load(path) for path in settings.pools]
     return TripleStream(
-        [Pool.load(path) for path in settings.pools],
+        pools,
         seed=seed,
         worker=worker,
         workers=worker + 1,
         held_out=HeldOut.read(settings.held_out),
-        mix=settings.mix,
+        mix=named_mix(settings.mix, [pool.name for pool in pools]),
         settings=settings.stream,
         general=settings.general,
         start=start,
     )
+
+
+def named_mix(mix: dict[str, float] | None, pools: Sequence[str]) -> dict[str, float] | None:
+    """The mix with the weight of "pools" shared among the pools it does not name: so that a recipe need not
+    know what they are called."""
+    if mix is None or "pools" not in mix or "pools" in pools:
+        return mix
+    others = [name for name in pools if name not in mix]
+    rest = {name: weight for name, weight in mix.items() if name != "pools"}
+    return rest | dict.fromkeys(others, mix["pools"] / max(len(others), 1))
 
 
 class FileSource:

@@ -230,7 +230,7 @@ class Trainer:
                 self.device,
                 skipped_document_ids(self.model),
             )
-        return evaluate(self._ranker, benchmarks, out)
+        return evaluate(self._ranker, benchmarks, out, depth=self.recipe.run.depth)
 
     def _save_state(self) -> None:
         if self.processes.is_main:
