@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.resources import files
@@ -12,12 +10,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import uvicorn
+from tests.serving import PATIENCE, serving
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
 from numcolbert.cli.demo import QUERIES
-from numcolbert.cli.serve import listen
 from numcolbert.data import corpora
 from numcolbert.server.app import create_app
 
@@ -35,19 +32,12 @@ OpenPage = Callable[..., "Page"]
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[str]:
+def serving_demo(folder: Path) -> Iterator[str]:
     corpus = Path(str(files("numcolbert.assets") / "demo.jsonl"))
     documents = [document for i, document in enumerate(corpora.read(corpus)) if i % EVERY_NTH == 0]
     index = NumColBERT(StandIn()).index(documents, folder)
-    listener = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(index, examples=QUERIES), log_config=None))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}/"
-    server.should_exit = True
-    thread.join(15)
+    with serving(create_app(index, examples=QUERIES)) as running:
+        yield f"{running.url}/"
 
 
 @pytest.fixture(scope="session")
@@ -64,7 +54,7 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def address(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    with serving(tmp_path_factory.mktemp("page") / "idx") as url:
+    with serving_demo(tmp_path_factory.mktemp("page") / "idx") as url:
         yield url
 
 
@@ -82,7 +72,7 @@ def open_page(browser: Browser, address: str) -> Iterator[OpenPage]:
             color_scheme=scheme,  # type: ignore[arg-type]
             reduced_motion=motion,  # type: ignore[arg-type]
         )
-        context.set_default_timeout(10_000)
+        context.set_default_timeout(1000 * PATIENCE)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -14,19 +14,14 @@ import importlib.util
 import re
 import shlex
 import sys
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-import uvicorn
+from tests.serving import serving
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
 from numcolbert.cli.app import main
-from numcolbert.cli.serve import listen
 from numcolbert.server.app import create_app
 
 ROOT = Path(__file__).parents[2]
@@ -56,20 +51,6 @@ DRIVES = re.search(
     (ROOT / "docs" / "tutorial.md").read_text(encoding="utf-8"),
     flags=re.DOTALL,
 )
-
-
-@contextmanager
-def serving(folder: Path) -> Iterator[str]:
-    index = NumColBERT(StandIn()).index(["The first drive holds 900 GB."], folder)
-    listener = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(index), log_config=None))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"127.0.0.1:{listener.getsockname()[1]}"
-    server.should_exit = True
-    thread.join(15)
 
 
 def run_command(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,8 +84,11 @@ def test_page(page: str, elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> No
         ):
             continue
         if note == "with a server":
-            with serving(elsewhere / f"served{number}") as address:
-                text = text.replace("127.0.0.1:8080", address)
+            drives = NumColBERT(StandIn()).index(
+                ["The first drive holds 900 GB."], elsewhere / f"served{number}"
+            )
+            with serving(create_app(drives)) as running:
+                text = text.replace("127.0.0.1:8080", running.address)
                 exec(compile(text, f"{page}, block {number}", "exec"), namespace)
             continue
         exec(code, namespace)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import uvicorn
+from tests.serving import PATIENCE, serving
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
@@ -23,16 +21,8 @@ from numcolbert.server.client import Client, ServerError
 @pytest.fixture
 def client(tmp_path: Path) -> Iterator[Client]:
     index = NumColBERT(StandIn()).index([{"id": "a", "text": "The disk holds 1 TB."}], tmp_path / "idx")
-    listener = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(index), log_config=None))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield Client(f"http://127.0.0.1:{listener.getsockname()[1]}")
-    server.should_exit = True
-    thread.join(10)
-    assert not thread.is_alive()
+    with serving(create_app(index)) as running:
+        yield Client(running.url, timeout=PATIENCE)
 
 
 def test_everything_the_client_can_do(client: Client) -> None:

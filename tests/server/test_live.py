@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
+import time
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from tests.serving import PATIENCE
 from tests.standin import StandIn
 
 import numcolbert
@@ -84,9 +86,9 @@ def test_searches_go_on_while_the_index_is_rebuilt_again_and_again(tmp_path: Pat
             asker.start()
         for i in range(8):
             build(tmp_path / "idx", *(f"disk {n} of {n} TB" for n in range(1, 3 + i))).close()
-        for _ in range(200):
-            if client.get("/v1/index").json()["documents"] == 9:
-                break
+        deadline = time.monotonic() + PATIENCE
+        while client.get("/v1/index").json()["documents"] != 9 and time.monotonic() < deadline:
+            time.sleep(0.01)
         stop.set()
         for asker in askers:
             asker.join()

@@ -18,12 +18,11 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import uvicorn
 from fastapi.testclient import TestClient
+from tests.serving import PATIENCE, Running, serving
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
-from numcolbert.cli.serve import listen
 from numcolbert.server.app import create_app
 from numcolbert.server.client import Client, ServerError
 from numcolbert.server.logs import JsonLines
@@ -33,47 +32,49 @@ from numcolbert.types import QueryEncoding
 SCRIPT = Path(__file__).parents[2] / "scripts" / "load_test.py"
 
 
-class Slow(StandIn):
-    """Takes its time for one query."""
+class Held(StandIn):
+    """Keeps one query until it is let go."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun, self.go = threading.Event(), threading.Event()
 
     def encode_queries(self, texts: list[str]) -> list[QueryEncoding]:
         if "slowly" in texts:
-            time.sleep(0.6)
+            self.begun.set()
+            self.go.wait(PATIENCE)
         return super().encode_queries(texts)
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[tuple[str, uvicorn.Server, threading.Thread]]:
-    index = NumColBERT(Slow()).index(["The disk holds 1 TB.", "The tape holds 18 TB."], folder)
-    listener = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(create_app(index), log_config=None, timeout_graceful_shutdown=10))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://127.0.0.1:{listener.getsockname()[1]}", server, thread
-    server.should_exit = True
-    thread.join(15)
-    assert not thread.is_alive()
+def serving_two(folder: Path, encoder: StandIn | None = None) -> Iterator[Running]:
+    texts = ["The disk holds 1 TB.", "The tape holds 18 TB."]
+    with serving(create_app(NumColBERT(encoder or StandIn()).index(texts, folder))) as running:
+        yield running
 
 
 def test_a_request_under_way_is_answered_before_the_server_ends(tmp_path: Path) -> None:
-    with serving(tmp_path / "idx") as (url, server, thread):
+    held = Held()
+    with serving_two(tmp_path / "idx", held) as running:
         found: list[int] = []
-        asker = threading.Thread(target=lambda: found.append(len(Client(url).search("slowly"))))
+        client = Client(running.url, timeout=PATIENCE)
+        asker = threading.Thread(target=lambda: found.append(len(client.search("slowly"))))
         asker.start()
-        time.sleep(0.2)
-        server.should_exit = True
-        asker.join(10)
-        thread.join(10)
-        assert found == [2]
+        assert held.begun.wait(PATIENCE)
+        running.server.should_exit = True
         with pytest.raises(ServerError, match="No server answers"):
-            Client(url).info()
+            while True:
+                client.info()  # until new ones are turned away
+        assert running.thread.is_alive()
+        held.go.set()
+        asker.join(PATIENCE)
+        running.thread.join(PATIENCE)
+        assert found == [2]
 
 
 def test_many_followers_of_a_job_leave_room_for_searches(tmp_path: Path) -> None:
-    with serving(tmp_path / "idx") as (url, _, _):
-        client = Client(url)
+    with serving_two(tmp_path / "idx") as running:
+        client = Client(running.url, timeout=PATIENCE)
         job = client.start_job([f"disk {i} of {i} GB" for i in range(1, 200)]).id
         last: list[str] = []
         followers = [
@@ -84,14 +85,14 @@ def test_many_followers_of_a_job_leave_room_for_searches(tmp_path: Path) -> None
             follower.start()
         assert client.search("the disk")
         for follower in followers:
-            follower.join(20)
+            follower.join(PATIENCE)
         assert last == ["done"] * 60
 
 
 def test_logs_are_json_with_the_request_id(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.INFO, "numcolbert.server")
-    with serving(tmp_path / "idx") as (url, _, _):
-        Client(url).search("the disk")
+    with serving_two(tmp_path / "idx") as running:
+        Client(running.url).search("the disk")
     lines = [json.loads(JsonLines().format(record)) for record in caplog.records]
     (entry,) = [line for line in lines if line.get("path") == "/v1/search"]
     assert {"time", "level", "message", "request_id", "method", "status", "ms"} <= set(entry)
@@ -110,9 +111,9 @@ def load_test() -> ModuleType:
 
 
 def test_the_load_script_counts_what_it_asked(load_test: ModuleType, tmp_path: Path) -> None:
-    with serving(tmp_path / "idx") as (url, _, _):
+    with serving_two(tmp_path / "idx") as running:
         found = load_test.measure(
-            url, queries=["the disk over 500 GB"], clients=4, seconds=10, searches=60, warm=0
+            running.url, queries=["the disk over 500 GB"], clients=4, seconds=PATIENCE, searches=60, warm=0
         )
     assert (found["searches"], found["errors"], found["clients"]) == (60, 0, 4)
     assert 0 < found["p50_ms"] <= found["p95_ms"] <= found["p99_ms"]
@@ -141,7 +142,7 @@ def test_the_command_starts_serves_and_ends_on_a_signal(tmp_path: Path) -> None:
     assert started["documents"] == 1
     assert Client(started["address"]).search("the disk")[0].text == "The disk holds 1 TB."
     process.send_signal(signal.SIGTERM)
-    _, log = process.communicate(timeout=30)
+    _, log = process.communicate(timeout=PATIENCE)
     assert process.returncode in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
     entries = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
     assert any(entry.get("path") == "/v1/search" for entry in entries)
