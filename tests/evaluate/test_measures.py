@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import random
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 import pytrec_eval
+from tests.cpu_time import least_seconds
 
 from numcolbert.errors import UsageError
 from numcolbert.evaluate.measures import canonical_measures, measure
@@ -77,6 +77,4 @@ def test_names() -> None:
 def test_a_full_benchmark_takes_less_than_two_seconds(tmp_path: Path) -> None:
     qrels, run = random_benchmark(420, 1000, 0, ties=False)
     write_run(tmp_path / "a.run", run, "t")
-    start = time.process_time()
-    measure(read_run(tmp_path / "a.run"), qrels)
-    assert time.process_time() - start < 2
+    assert least_seconds(lambda: measure(read_run(tmp_path / "a.run"), qrels)) < 2

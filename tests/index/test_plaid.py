@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.cpu_time import least_seconds
 
 from numcolbert.errors import UsageError
 from numcolbert.index import plaid as plaid_module
@@ -259,10 +259,8 @@ def test_opening_ten_million_vectors_takes_a_moment(tmp_path: Path, random_passa
         os.truncate(tmp_path / column["file"], count * width)
     np.linspace(34, 10**7, 300_000).astype("<i8").tofile(tmp_path / state["columns"]["ends"]["file"])
     (tmp_path / "state.json").write_text(json.dumps(state))
-    begin = time.perf_counter()
-    large = PlaidEngine.open(tmp_path)
-    assert time.perf_counter() - begin < 0.5
-    assert large.stats()["vectors"] == 10**7
+    assert least_seconds(lambda: PlaidEngine.open(tmp_path).close()) < 0.5
+    assert PlaidEngine.open(tmp_path).stats()["vectors"] == 10**7
 
 
 def test_some_strangers_in_a_small_collection_with_centroids_to_spare(
