@@ -6,6 +6,7 @@ the same order however fast each process is.
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import queue
@@ -114,6 +115,8 @@ class Feed:
                 return self._queues[worker].get(timeout=2.0)
             except queue.Empty:
                 if not self._processes[worker].is_alive():
+                    with contextlib.suppress(queue.Empty):
+                        return self._queues[worker].get(timeout=1.0)  # its last words came just now
                     code = self._processes[worker].exitcode
                     raise WorkerFailedError(
                         f"Worker {worker} ended with exit code {code}.",
