@@ -197,6 +197,18 @@ class Index:
 
         return export(self.collection, Path(target), format=format, vectors=vectors, overwrite=overwrite)
 
+    def copy(
+        self, path: str | Path, *, engine: str = "auto", overwrite: bool = False, **settings: Any
+    ) -> Index:
+        """The same documents and vectors in a new index at `path`, with another engine; nothing is encoded.
+
+        The vectors are taken as this engine holds them: exact from `flat`, rounded from `plaid`.
+        """
+        from numcolbert.index.copy import copy
+
+        copy(self.collection, Path(path), engine=engine, settings=settings, overwrite=overwrite)
+        return Index(Collection.open(Path(path)), self.encoder)
+
     def refresh(self) -> bool:
         """See what other processes have written since; True when there was something."""
         return self.collection.refresh()

@@ -73,7 +73,7 @@ def build(
     with Aside(target, arguments, resumable=resume_as is not None, overwrite=overwrite) as aside:
         if aside.is_complete:  # an earlier call was cut short at the last step
             finished = read_manifest(aside.folder)
-            report = _report(aside.folder, finished, skipped=0, resumed_at=finished.documents)
+            report = report_on(aside.folder, finished, skipped=0, resumed_at=finished.documents)
         else:
             survey = None
             if not isinstance(documents, Iterator):
@@ -85,7 +85,7 @@ def build(
             skipped = Skipped()
             checked = _checked(documents, skip_bad, skipped)
             manifest, done = _make(aside.folder, checked, survey, encoder, engine, settings, batch_size)
-            report = _report(aside.folder, manifest, skipped=skipped.count, resumed_at=done)
+            report = report_on(aside.folder, manifest, skipped=skipped.count, resumed_at=done)
         aside.publish()
     return report
 
@@ -107,7 +107,8 @@ def _make(
         if kind == "flat":
             settings = {}  # meant for the engine that a larger collection would have got
         _finish_engine(folder, spool, kind, settings)
-        manifest = _describe(folder, store, encoder, kind, settings)
+        model = Model(_findable(encoder.name), encoder.fingerprint, encoder.dim)
+        manifest = describe(folder, store, model, kind, settings)
     finally:
         spool.close()
         store.close()
@@ -207,9 +208,16 @@ def _findable(model: str) -> str:
     return str(Path(model).resolve()) if Path(model).is_dir() else model
 
 
-def _describe(
-    folder: Path, store: Store, encoder: TextEncoder, kind: str, settings: Mapping[str, Any]
-) -> Manifest:
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Whose vectors an index holds."""
+
+    name: str
+    fingerprint: str
+    dim: int
+
+
+def describe(folder: Path, store: Store, model: Model, kind: str, settings: Mapping[str, Any]) -> Manifest:
     """Write the manifest, the last step of a build."""
     store.purge()
     engine = open_engine(kind, folder / ENGINE_FOLDER)
@@ -217,9 +225,9 @@ def _describe(
         manifest = Manifest(
             format=FORMAT,
             uid=uuid.uuid4().hex,
-            model=_findable(encoder.name),
-            model_fingerprint=encoder.fingerprint,
-            dim=encoder.dim,
+            model=model.name,
+            model_fingerprint=model.fingerprint,
+            dim=model.dim,
             engine=kind,
             documents=store.count(),
             vectors=int(engine.stats()["vectors"]),
@@ -236,7 +244,7 @@ def _describe(
     return manifest
 
 
-def _report(folder: Path, manifest: Manifest, *, skipped: int, resumed_at: int) -> BuildReport:
+def report_on(folder: Path, manifest: Manifest, *, skipped: int, resumed_at: int) -> BuildReport:
     return BuildReport(
         manifest.documents, manifest.vectors, skipped, manifest.engine, folder_bytes(folder), resumed_at
     )
