@@ -70,11 +70,15 @@ def test_train_and_rank_from_the_terminal(
     recipe.write_text(
         f'[model]\nbackbone = "{backbone}"\n[data]\ntriples = "{triples_file}"\nworkers = 0\n'
         f'[optimiser]\nbatch = 8\n[run]\nsteps = 2\ndevice = "cpu"\nevaluate_at_end = ["{benchmark}"]\n'
+        f'evaluate_during = ["{benchmark}"]\n'
     )
     out = tmp_path / "out"
-    assert main(["train", system, str(recipe), "--set", "run.steps=3", "-o", str(out)]) == 0
+    rates = ["--rates", "1e-5", "1e-3"]
+    assert main(["train", system, str(recipe), "--set", "run.steps=3", *rates, "-o", str(out)]) == 0
     outcome = json.loads(capsys.readouterr().out)
     assert outcome["steps"] == 3 and set(outcome["results"]) == {"tiny", "tiny/hard"}
+    assert set(outcome["rates"]) == {"1e-05", "0.001"}
+    assert json.loads((out / "recipe.json").read_text())["optimiser"]["lr"] == outcome["lr"]
     assert (out / "tiny-hard.trec").is_file() and (out / "recipe.json").is_file()
     again = tmp_path / "again"
     assert (
@@ -83,6 +87,31 @@ def test_train_and_rank_from_the_terminal(
     # A model saved and opened ranks alike; the tag is the folder's name.
     first, second = ((folder / "tiny.trec").read_text().split("\n") for folder in (out, again))
     assert [line.split()[2] for line in first if line] == [line.split()[2] for line in second if line]
+
+
+@pytest.mark.train
+def test_the_learning_rate_is_chosen_on_development_queries() -> None:
+    from dataclasses import replace
+
+    from numcolbert.baselines.rates import choose_rate
+    from numcolbert.errors import UsageError
+    from numcolbert.train.recipe import Recipe, RunSettings
+
+    recipe = Recipe(run=RunSettings(steps=200, time_budget_s=50.0, evaluate_during=(Path("dev"),)))
+    seen: list[Recipe] = []
+
+    def quality(attempt: Recipe) -> float:
+        seen.append(attempt)
+        return {1e-5: 0.3, 5e-5: 0.7, 1e-4: 0.5}[attempt.optimiser.lr]
+
+    chosen, reached = choose_rate(recipe, [1e-5, 5e-5, 1e-4], 0.1, quality)
+    assert chosen == replace(recipe, optimiser=replace(recipe.optimiser, lr=5e-5)), "with its whole budget"
+    assert [(a.run.steps, a.run.time_budget_s) for a in seen] == [(20, 5.0)] * 3
+    assert reached == {1e-5: 0.3, 5e-5: 0.7, 1e-4: 0.5}
+    with pytest.raises(UsageError, match="development queries"):
+        choose_rate(Recipe(), [1e-5], 0.1, quality)
+    with pytest.raises(UsageError, match="cannot be tried"):
+        choose_rate(recipe, [1e-5], 0.0, quality)
 
 
 @pytest.mark.train

@@ -23,6 +23,7 @@ from numcolbert.baselines.deepquant import (  # noqa: E402
 )
 from numcolbert.baselines.deepquant_text import Marked  # noqa: E402
 from numcolbert.baselines.ranker import Query  # noqa: E402
+from numcolbert.baselines.rivals import batch_labels, rivals  # noqa: E402
 from numcolbert.baselines.splade import (  # noqa: E402
     Splade,
     SpladeText,
@@ -35,6 +36,7 @@ from numcolbert.baselines.splade import (  # noqa: E402
 from numcolbert.data.triple import Triple  # noqa: E402
 from numcolbert.errors import ModelError, UsageError  # noqa: E402
 from numcolbert.train.model_setup import ModelSettings  # noqa: E402
+from numcolbert.train.packing import group_by_length  # noqa: E402
 from numcolbert.train.recipe import OptimiserSettings, Recipe, RunSettings  # noqa: E402
 from numcolbert.train.sources import DataSettings  # noqa: E402
 from numcolbert.types import Document  # noqa: E402
@@ -67,11 +69,11 @@ def losses_of(folder: Path, name: str) -> list[float]:
 def test_rivals_leave_out_other_right_answers(triples: list[Triple]) -> None:
     first, second = triples[:2]
     same = replace(first)
-    mask = fitting.rivals([first, same])
+    mask = rivals(batch_labels([first, same]))
     assert mask.shape == (2, 4)
     # Both positives satisfy both queries: each competes only where it is the target.
     assert mask.tolist() == [[True, False, True, True], [False, True, True, True]]
-    assert fitting.rivals([first, second]).diagonal().all()
+    assert rivals(batch_labels([first, second])).diagonal().all()
 
 
 def test_retrieval_loss_by_hand() -> None:
@@ -200,7 +202,9 @@ def test_order_loss_by_hand(backbone: str) -> None:
     model, text = build_deepquant(backbone, DeepQuantSettings(order_scale=2.0))
     asked, given = text.read(["weight 5"]), text.read(["weight 7"])
     left = encoded([[[[1.0]] * 3]], [[[[1.0]] * 3]], [[[1.0]]], [[True]], [[1.0, 0.0, 0.0]])
-    loss = model.order_loss(asked, left, given, left)
+    loss = model.order_loss(
+        left.asked, left.given, (asked.value, asked.number_mask), (given.value, given.number_mask)
+    )
     sigmoid = torch.sigmoid(torch.tensor(2.0))
     expected = (-2 * torch.log(1 - sigmoid) - torch.log(sigmoid)) / 3  # only ">" holds
     assert float(loss) == pytest.approx(float(expected), rel=1e-5)
@@ -219,6 +223,24 @@ def test_deepquant_learns_saves_and_ranks(recipe: Recipe, tmp_path: Path) -> Non
     again = DeepQuantRanker(*load_deepquant(tmp_path / "deepquant"))
     again.index(CORPUS)
     assert again.search(queries, 4)["q"] == pytest.approx(run["q"], abs=1e-4)
+
+
+def test_groups_by_length_change_no_loss(
+    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Passages are computed group by group; one group of all gives the same first step."""
+    short = replace(recipe, run=replace(recipe.run, steps=1))
+    grouped, whole = tmp_path / "grouped", tmp_path / "whole"
+    for folder, groups in ((grouped, 4), (whole, 1)):
+        monkeypatch.setattr(fitting, "group_by_length", lambda n, g=groups: group_by_length(n, g))
+        torch.manual_seed(3)
+        train_deepquant(short, folder / "deepquant")
+        torch.manual_seed(3)
+        train_splade(short, folder / "splade")
+    for system, names in (("deepquant", ("retrieval", "number", "order")), ("splade", ("retrieval",))):
+        for name in names:
+            expected = losses_of(whole / system, name)
+            assert losses_of(grouped / system, name) == pytest.approx(expected, rel=1e-4)
 
 
 def test_a_folder_that_is_no_deepquant(tmp_path: Path) -> None:

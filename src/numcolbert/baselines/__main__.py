@@ -1,10 +1,12 @@
 """Train and rank with the neural baselines where only torch and sentence-transformers are installed.
 
     python -m numcolbert.baselines train splade RECIPE --set run.steps=4000 -o OUT
+    python -m numcolbert.baselines train deepquant RECIPE --rates 2e-5 5e-5 1e-4 -o OUT
     python -m numcolbert.baselines rank deepquant MODEL BENCHMARK... -o OUT
 
 `train` uses the triples, backbone, budget and optimiser of a NumColBERT recipe and then ranks its
-`run.evaluate_at_end`. Runs go to OUT/<benchmark>.trec.
+`run.evaluate_at_end`. With --rates it first tries each learning rate for a share of the budget, and takes the
+one that ranks `run.evaluate_during` best. Runs go to OUT/<benchmark>.trec.
 """
 
 from __future__ import annotations
@@ -21,31 +23,56 @@ from numcolbert.errors import NumColBERTError
 from numcolbert.progress import TerminalListener, listening
 
 if TYPE_CHECKING:
+    from numcolbert.baselines.fitting import Fitted
     from numcolbert.baselines.ranker import Ranker
+    from numcolbert.train.benchmarks import Benchmark
+    from numcolbert.train.recipe import Recipe
 
 SYSTEMS = ("splade", "deepquant")
 DEPTH = 1000
 """Hits a query: as many as the quantity rerankers look at."""
 
 
-def train(system: str, recipe_name: str, changes: Sequence[str], out: Path) -> dict[str, Any]:
-    from numcolbert.train.recipe import load_recipe
+def train(
+    system: str, recipe: Recipe, out: Path, *, rates: Sequence[float] = (), trial: float, depth: int
+) -> dict[str, Any]:
+    from numcolbert.baselines.rates import choose_rate
+    from numcolbert.train.evaluate import collect
 
-    recipe = load_recipe(recipe_name, changes)
-    ranker: Ranker
+    # Read first: a wrong path should fail before the training, not after it.
+    benchmarks = collect(recipe.run.evaluate_at_end, suites=True)
+    tried: dict[float, float] = {}
+    if rates:
+        during = collect(recipe.run.evaluate_during, suites=False)
+
+        def quality(attempt: Recipe) -> float:
+            ranker, _ = fitted(system, attempt, out / "trial")
+            return mean_ndcg(rank(ranker, during, None))
+
+        recipe, tried = choose_rate(recipe, rates, trial, quality)
+    ranker, outcome = fitted(system, recipe, out / "model")
+    (out / "recipe.json").write_text(json.dumps(recipe.as_dict(), indent=1), encoding="utf-8")
+    report = {
+        "steps": outcome.steps,
+        "triples": outcome.triples,
+        "seconds": round(outcome.seconds, 1),
+        "lr": recipe.optimiser.lr,
+        "rates": {str(rate): value for rate, value in tried.items()},
+    }
+    (out / "training.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
+    return report | {"results": rank(ranker, benchmarks, out, depth)}
+
+
+def fitted(system: str, recipe: Recipe, folder: Path) -> tuple[Ranker, Fitted]:
     if system == "splade":
         from numcolbert.baselines.splade import Splade, train_splade
 
-        encoder, fitted = train_splade(recipe, out / "model")
-        ranker = Splade(encoder)
-    else:
-        from numcolbert.baselines.deepquant import DeepQuantRanker, train_deepquant
+        encoder, outcome = train_splade(recipe, folder)
+        return Splade(encoder), outcome
+    from numcolbert.baselines.deepquant import DeepQuantRanker, train_deepquant
 
-        model, text, fitted = train_deepquant(recipe, out / "model")
-        ranker = DeepQuantRanker(model, text)
-    (out / "recipe.json").write_text(json.dumps(recipe.as_dict(), indent=1), encoding="utf-8")
-    outcome = {"steps": fitted.steps, "triples": fitted.triples, "seconds": round(fitted.seconds, 1)}
-    return outcome | {"results": rank(ranker, recipe.run.evaluate_at_end, out)}
+    model, text, outcome = train_deepquant(recipe, folder)
+    return DeepQuantRanker(model, text), outcome
 
 
 def load(system: str, folder: Path, device: str) -> Ranker:
@@ -64,27 +91,65 @@ def load(system: str, folder: Path, device: str) -> Ranker:
     return DeepQuantRanker(model, text)
 
 
-def rank(ranker: Ranker, folders: Sequence[Path], out: Path) -> dict[str, dict[str, float]]:
-    """Rank each benchmark and its suites, write runs, and give the measures. A shared corpus is read once."""
+def rank(
+    ranker: Ranker, benchmarks: Sequence[Benchmark], out: Path | None, depth: int = 100
+) -> dict[str, dict[str, float]]:
+    """Rank each benchmark, write runs to `out`, and give the measures. A shared corpus is read once."""
     from numcolbert.baselines.collection import read_documents, read_queries
-    from numcolbert.train.benchmarks import with_suites, write_run
+    from numcolbert.train.benchmarks import write_run
     from numcolbert.train.measures import mean_measures
 
     indexed: Path | None = None
     results: dict[str, dict[str, float]] = {}
-    for benchmark in (b for folder in folders for b in with_suites(folder)):
+    for benchmark in benchmarks:
         if indexed != benchmark.corpus_path:
             ranker.index(read_documents(benchmark.corpus_path))
             indexed = benchmark.corpus_path
-        run = ranker.search(read_queries(benchmark), DEPTH)
-        name = benchmark.name.replace("/", "-")
-        write_run(out / f"{name}.trec", {q: list(hits.items()) for q, hits in run.items()}, out.name)
+        run = ranker.search(read_queries(benchmark), depth)
         results[benchmark.name] = mean_measures({q: list(hits) for q, hits in run.items()}, benchmark.qrels)
-        (out / "results.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
+        if out is not None:
+            name = benchmark.name.replace("/", "-")
+            write_run(out / f"{name}.trec", {q: list(hits.items()) for q, hits in run.items()}, out.name)
+            (out / "results.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
     return results
 
 
+def mean_ndcg(results: dict[str, dict[str, float]]) -> float:
+    return sum(measures["nDCG@10"] for measures in results.values()) / len(results)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = _parser().parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    # Imported here and not above: worker processes import this module too.
+    from numcolbert.train.evaluate import collect
+    from numcolbert.train.recipe import load_recipe
+
+    try:
+        with listening(TerminalListener()):
+            chosen.out.mkdir(parents=True, exist_ok=True)
+            if chosen.command == "train":
+                outcome = train(
+                    chosen.system,
+                    load_recipe(chosen.recipe, chosen.changes),
+                    chosen.out,
+                    rates=chosen.rates,
+                    trial=chosen.trial,
+                    depth=chosen.depth,
+                )
+            else:
+                benchmarks = collect(chosen.benchmarks, suites=True)
+                ranker = load(chosen.system, chosen.model, chosen.device)
+                outcome = {"results": rank(ranker, benchmarks, chosen.out, chosen.depth)}
+    except NumColBERTError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    sys.stdout.write(json.dumps(outcome, indent=1) + "\n")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m numcolbert.baselines",
         description=__doc__,
@@ -95,6 +160,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     training.add_argument("system", choices=SYSTEMS)
     training.add_argument("recipe", help="path of a recipe, or the name of a built-in one")
     training.add_argument("--set", dest="changes", action="append", default=[], metavar="section.key=value")
+    training.add_argument("--rates", nargs="+", type=float, default=[], help="learning rates to try first")
+    training.add_argument("--trial", type=float, default=0.1, help="share of the budget a rate is tried for")
     ranking = commands.add_parser("rank", help="rank benchmarks with a trained model")
     ranking.add_argument("system", choices=SYSTEMS)
     ranking.add_argument("model", type=Path)
@@ -102,22 +169,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ranking.add_argument("--device", default="auto")
     for command in (training, ranking):
         command.add_argument("-o", "--out", type=Path, required=True)
-    chosen = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
-    try:
-        with listening(TerminalListener()):
-            chosen.out.mkdir(parents=True, exist_ok=True)
-            if chosen.command == "train":
-                outcome = train(chosen.system, chosen.recipe, chosen.changes, chosen.out)
-            else:
-                ranker = load(chosen.system, chosen.model, chosen.device)
-                outcome = {"results": rank(ranker, chosen.benchmarks, chosen.out)}
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
-    sys.stdout.write(json.dumps(outcome, indent=1) + "\n")
-    return 0
+        command.add_argument("--depth", type=int, default=DEPTH, help="hits a query in the run files")
+    return parser
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss, normalize
 
 from numcolbert.baselines.deepquant_text import DeepQuantText, Marked
-from numcolbert.baselines.fitting import Batch, Fitted, Losses, fit, retrieval_loss
+from numcolbert.baselines.fitting import Batch, Fitted, Losses, fit, in_order, length_groups, retrieval_loss
 from numcolbert.baselines.number_marks import EXPONENTS
 from numcolbert.baselines.ranker import Query, Run, require_indexed
 from numcolbert.errors import ModelError
@@ -144,31 +144,37 @@ class DeepQuant(nn.Module):
     def numeric(self, queries: Encoded, passages: Encoded) -> Tensor:
         """Over pairs of numbers, aligned by unit; -1 for passages without numbers. [queries, passages]"""
         weighted = queries.asked * queries.operator[:, None, :, None]  # [Q, M, 3, dim]
-        agreement = torch.einsum("qiod,pjod->qpij", weighted, passages.given)
-        similar = torch.einsum("qid,pjd->qpij", queries.units, passages.units) * self.settings.alignment_scale
+        # In float32 whatever the words are computed in: neighbouring numbers differ in the third digit.
+        with torch.autocast(weighted.device.type, enabled=False):
+            agreement = torch.einsum("qiod,pjod->qpij", weighted, passages.given)
+            similar = torch.einsum("qid,pjd->qpij", queries.units, passages.units)
+        similar = similar * self.settings.alignment_scale
         similar = similar.masked_fill(~passages.number_mask[None, :, None, :], -1e4)
         aligned = (similar.softmax(dim=-1) * agreement).sum(dim=-1)  # [Q, P, M]
         present = passages.number_mask.any(dim=1)[None, :, None]
         aligned = torch.where(present, aligned, -1.0) * queries.number_mask[:, None, :]
         return aligned.sum(dim=-1) / queries.number_mask.sum(dim=1).clamp(min=1)[:, None]
 
-    def number_loss(self, texts: Marked, encoded: Encoded) -> Tensor:
+    def number_loss(self, texts: Marked, predicted_exponent: Tensor, predicted_mantissa: Tensor) -> Tensor:
         """Read each number back from its vector: cross-entropy of the exponent, MSE of the mantissa."""
         real = texts.number_mask
-        exponent = cross_entropy(encoded.exponent.flatten(0, 1), texts.exponent.flatten(), reduction="none")
-        mantissa = mse_loss(encoded.mantissa, texts.mantissa / 10, reduction="none")
+        exponent = cross_entropy(predicted_exponent.flatten(0, 1), texts.exponent.flatten(), reduction="none")
+        mantissa = mse_loss(predicted_mantissa, texts.mantissa / 10, reduction="none")
         return ((exponent.view_as(mantissa) + mantissa) * real).sum() / real.sum().clamp(min=1)
 
-    def order_loss(self, queries: Marked, asked: Encoded, passages: Marked, given: Encoded) -> Tensor:
+    def order_loss(
+        self, asked: Tensor, given: Tensor, queries: tuple[Tensor, Tensor], passages: tuple[Tensor, Tensor]
+    ) -> Tensor:
         """Each operator's product says whether the relation holds between a query's and a passage's number.
 
-        Passage b belongs to query b.
+        Passage b belongs to query b. `asked` and `given`: [B, M, 3, dim]; the rest: values and masks, [B, M].
         """
-        agreement = torch.einsum("biod,bjod->bijo", asked.asked, given.given)  # [B, M, M', 3]
-        left, right = queries.value[:, :, None], passages.value[:, None, :]
+        with torch.autocast(asked.device.type, enabled=False):
+            agreement = torch.einsum("biod,bjod->bijo", asked, given)  # [B, M, M', 3]
+        left, right = queries[0][:, :, None], passages[0][:, None, :]
         equal = (left - right).abs() <= 1e-6 * torch.maximum(left.abs(), right.abs())
         truth = torch.stack([equal, (right > left) & ~equal, (right < left) & ~equal], dim=-1)
-        real = (queries.number_mask[:, :, None] & passages.number_mask[:, None, :])[..., None]
+        real = (queries[1][:, :, None] & passages[1][:, None, :])[..., None]
         loss = binary_cross_entropy_with_logits(
             agreement * self.settings.order_scale, truth.float(), reduction="none"
         )
@@ -184,13 +190,14 @@ class DeepQuant(nn.Module):
 
 
 def build_deepquant(
-    backbone: str, settings: DeepQuantSettings | None = None
+    backbone: str, settings: DeepQuantSettings | None = None, dropout: float = 0.0
 ) -> tuple[DeepQuant, DeepQuantText]:
     from transformers import AutoModel, AutoTokenizer
 
     chosen = settings or DeepQuantSettings()
     tokenizer = AutoTokenizer.from_pretrained(backbone)
-    model = DeepQuant(AutoModel.from_pretrained(backbone), chosen)
+    rates = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
+    model = DeepQuant(AutoModel.from_pretrained(backbone, **rates), chosen)
     text = DeepQuantText.of(tokenizer.backend_tokenizer.to_str(), chosen.query_length, chosen.document_length)
     return model, text
 
@@ -215,20 +222,28 @@ def train_deepquant(
     recipe: Recipe, folder: Path, settings: DeepQuantSettings | None = None
 ) -> tuple[DeepQuant, DeepQuantText, Fitted]:
     """Train on the recipe's triples with its temperature, and save."""
-    model, text = build_deepquant(recipe.model.backbone, settings)
+    model, text = build_deepquant(recipe.model.backbone, settings, recipe.model.dropout)
     chosen, temperature = model.settings, recipe.loss.retrieval_temperature
 
     def losses(batch: Batch, used: float) -> Losses:  # noqa: ARG001
         asked, given = Marked.of(batch, "query_"), Marked.of(batch, "document_")
-        queries, passages = model.encode(asked), model.encode(given)
+        queries = model.encode(asked)
+        parts = [model.encode(given.rows(rows, width)) for rows, width in length_groups(batch)]
+        scores = in_order([model.score(queries, part) for part in parts], batch, dim=1)
+        number = model.number_loss(asked, queries.exponent, queries.mantissa) + model.number_loss(
+            given, torch.cat([p.exponent for p in parts]), torch.cat([p.mantissa for p in parts])
+        )
         size = len(asked.ids)
+        passages, values, masks = (
+            in_order(tensors, batch).split(size)
+            for tensors in ([p.given for p in parts], [given.value], [given.number_mask])
+        )
         order = [
-            model.order_loss(asked, queries, _rows(given, part), _rows(passages, part))
-            for part in (slice(0, size), slice(size, None))
+            model.order_loss(queries.asked, numbers, (asked.value, asked.number_mask), (value, mask))
+            for numbers, value, mask in zip(passages, values, masks, strict=True)
         ]
-        number = model.number_loss(asked, queries) + model.number_loss(given, passages)
         return {
-            "retrieval": retrieval_loss(model.score(queries, passages) / temperature, batch["rivals"]),
+            "retrieval": retrieval_loss(scores / temperature, batch["rivals"]),
             "number": chosen.number_weight * number,
             "order": chosen.order_weight * torch.stack(order).mean(),
         }
@@ -244,7 +259,7 @@ class DeepQuantRanker:
     def __init__(self, model: DeepQuant, text: DeepQuantText, batch: int = 256) -> None:
         self.model, self.text, self.batch = model.eval(), text, batch
         self._ids: list[str] = []
-        self._groups: list[tuple[list[int], Encoded]] = []
+        self._groups: list[tuple[Tensor, Encoded]] = []
 
     def index(self, corpus: Iterable[Document]) -> None:
         documents = list(corpus)
@@ -253,7 +268,9 @@ class DeepQuantRanker:
         with Progress("encode", len(documents), "documents") as progress:
             for start in range(0, len(order), self.batch):
                 part = order[start : start + self.batch]
-                self._groups.append((part, self._encode([documents[i].text for i in part])))
+                encoded = self._encode([documents[i].text for i in part])
+                rows = torch.tensor(part, device=encoded.words.device)
+                self._groups.append((rows, encoded))
                 progress.advance(len(part))
 
     def search(self, queries: Sequence[Query], k: int) -> Run:
@@ -281,10 +298,6 @@ class DeepQuantRanker:
             torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"),
         ):
             return self.model.encode(marked)
-
-
-def _rows(values: Any, part: slice) -> Any:
-    return type(values)(*(getattr(values, field.name)[part] for field in fields(values)))
 
 
 def _two_layers(inputs: int, outputs: int) -> nn.Sequential:

@@ -11,7 +11,7 @@ import torch
 from tokenizers import AddedToken, Tokenizer
 from torch import Tensor
 
-from numcolbert.baselines.fitting import Batch
+from numcolbert.baselines.fitting import Batch, by_length
 from numcolbert.baselines.number_marks import NUMBER_TOKEN, exponent_and_mantissa, mark_numbers
 from numcolbert.data.triple import Triple
 
@@ -33,6 +33,13 @@ class Marked:
 
     def to(self, device: torch.device) -> Marked:
         return Marked(*(getattr(self, f.name).to(device) for f in fields(self)))
+
+    def rows(self, chosen: Tensor | slice, width: int | None = None) -> Marked:
+        """Some of the texts, cut to their first `width` tokens."""
+        parts = {f.name: getattr(self, f.name)[chosen] for f in fields(self)}
+        return Marked(
+            **{n: p[:, :width] if n in ("ids", "mask", "is_number") else p for n, p in parts.items()}
+        )
 
     def as_batch(self, prefix: str) -> Batch:
         return {prefix + f.name: getattr(self, f.name) for f in fields(self)}
@@ -63,7 +70,9 @@ class DeepQuantText:
     def __call__(self, triples: Sequence[Triple]) -> Batch:
         passages = [t.positive.text for t in triples] + [t.negative.text for t in triples]
         queries = self.read([t.query for t in triples], query=True)
-        return queries.as_batch("query_") | self.read(passages).as_batch("document_")
+        documents = self.read(passages)
+        order, groups = by_length(documents.mask)
+        return queries.as_batch("query_") | documents.rows(order).as_batch("document_") | groups
 
     def read(self, texts: Sequence[str], *, query: bool = False) -> Marked:
         tokenizer = self._tokenizers()[0 if query else 1]

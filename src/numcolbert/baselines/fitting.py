@@ -5,23 +5,22 @@ from __future__ import annotations
 import json
 import os
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
-from numcolbert.data.triple import OPERATORS, Passage, Triple
+from numcolbert.baselines.rivals import batch_labels, rivals
+from numcolbert.data.triple import Triple
 from numcolbert.progress import Progress
-from numcolbert.train.labels import Conditions, DocumentQuantities, candidates, known_answers
 from numcolbert.train.model_setup import choose_device
-from numcolbert.train.recipe import Recipe
+from numcolbert.train.packing import group_by_length
+from numcolbert.train.recipe import OptimiserSettings, Recipe
 from numcolbert.train.schedule import Budget, lr_factor
 from numcolbert.train.sources import DataSettings, open_source
 
@@ -29,6 +28,10 @@ Batch = dict[str, Tensor]
 Arrays = dict[str, NDArray[Any]]
 Losses = dict[str, Tensor]
 """The terms of the loss, already weighted; their sum is minimised."""
+
+
+GROUPS = "document_groups"
+"""Rows of (first, last + 1, longest); stays on the host, for it steers the computation."""
 
 
 class Prepare(Protocol):
@@ -58,7 +61,7 @@ class _Blocks(IterableDataset[Arrays]):
         source = open_source(data, seed, worker.id if worker else 0)
         while True:
             triples = source.next_block(batch)
-            tensors = prepare(triples) | {"rivals": rivals(triples)}
+            tensors = prepare(triples) | batch_labels(triples)
             yield {name: tensor.numpy() for name, tensor in tensors.items()}
 
 
@@ -66,42 +69,21 @@ def _as_it_is(arrays: Any) -> Any:
     return arrays
 
 
-def rivals(triples: Sequence[Triple]) -> Tensor:
-    """Which of the 2B passages compete for each query, [B, 2B] bool: those not known to be right as well."""
-    passages = [t.positive for t in triples] + [t.negative for t in triples]
-    rows = [(b, c) for b, t in enumerate(triples) for c in t.conditions]
-    whole = torch.tensor(
-        [(b, OPERATORS.index(c.operator), c.unit, c.dimension, c.pair) for b, c in rows], dtype=torch.long
-    ).reshape(-1, 5)
-    real = torch.tensor([(c.value, c.base_value, c.base_high) for _, c in rows], dtype=torch.float64).reshape(
-        -1, 3
-    )
-    conditions = Conditions(
-        query=whole[:, 0],
-        operator=whole[:, 1],
-        unit=whole[:, 2],
-        dimension=whole[:, 3],
-        pair=whole[:, 4],
-        value=real[:, 0],
-        base_value=real[:, 1],
-        base_high=real[:, 2],
-        mention=torch.zeros(len(rows), 0, dtype=torch.bool),
-    )
-    answers = known_answers(conditions, _quantities(passages), len(triples))
-    keys = torch.tensor([zlib.crc32(p.text.encode()) for p in passages])
-    return candidates(answers, torch.arange(len(triples)), keys)
+def by_length(mask: Tensor) -> tuple[Tensor, Batch]:
+    """An order of padded texts by length, and what a batch must say of it. `mask`: [texts, tokens]."""
+    arrays = group_by_length(mask.sum(dim=1).tolist())
+    order = torch.from_numpy(arrays["document_order"])
+    return order, {"document_order": order, GROUPS: torch.from_numpy(arrays["document_groups"])}
 
 
-def _quantities(passages: Sequence[Passage]) -> DocumentQuantities:
-    columns = max(1, max(len(p.quantities) for p in passages))
-    whole = np.full((3, len(passages), columns), -1, np.int64)
-    value = np.zeros((len(passages), columns))
-    for row, passage in enumerate(passages):
-        for column, quantity in enumerate(passage.quantities):
-            whole[:, row, column] = quantity.unit, quantity.dimension, quantity.pair
-            value[row, column] = quantity.base_value
-    unit, dimension, pair = (torch.from_numpy(part) for part in whole)
-    return DocumentQuantities(unit, dimension, pair, torch.from_numpy(value))
+def length_groups(batch: Batch) -> list[tuple[slice, int]]:
+    """(rows, tokens of the longest text in them): passages of one length are computed together."""
+    return [(slice(first, last), longest) for first, last, longest in batch[GROUPS].tolist()]
+
+
+def in_order(parts: Sequence[Tensor], batch: Batch, dim: int = 0) -> Tensor:
+    """What was computed group by group, in the order of the triples again."""
+    return torch.cat(list(parts), dim=dim).index_select(dim, batch["document_order"].argsort())
 
 
 def retrieval_loss(scores: Tensor, rivals: Tensor) -> Tensor:
@@ -124,20 +106,10 @@ def fit(
     """
     run, optimiser = recipe.run, recipe.optimiser
     torch.manual_seed(run.seed)
+    torch.set_float32_matmul_precision("high")
     device = choose_device(run.device)
     model.to(device).train()
-    new = {id(parameter) for parameter in heads}
-    groups = [
-        {"params": [p for p in model.parameters() if id(p) not in new], "factor": 1.0},
-        {"params": [p for p in model.parameters() if id(p) in new], "factor": optimiser.head_factor},
-    ]
-    adam = torch.optim.AdamW(
-        groups,
-        lr=optimiser.lr,
-        betas=(optimiser.beta1, optimiser.beta2),
-        weight_decay=optimiser.weight_decay,
-        fused=device.type == "cuda",
-    )
+    adam = make_optimiser(model, heads, optimiser, device)
     blocks = _Blocks(recipe.data, optimiser.batch, run.seed, prepare)
     workers = recipe.data.workers
     loader = DataLoader(
@@ -164,7 +136,11 @@ def fit(
                 group["lr"] = (
                     optimiser.lr * group["factor"] * lr_factor(used, optimiser.warmup, optimiser.decay)
                 )
-            moved = {name: torch.from_numpy(array).to(device) for name, array in batch.items()}
+            moved = {
+                name: torch.from_numpy(array).to("cpu" if name == GROUPS else device)
+                for name, array in batch.items()
+            }
+            moved["rivals"] = rivals(moved)
             with torch.autocast(device.type, torch.bfloat16, enabled=half):
                 terms = losses(moved, used)
             total = torch.stack([term.float() for term in terms.values()]).sum()
@@ -181,3 +157,25 @@ def fit(
             progress.advance()
     model.eval()
     return Fitted(step, step * optimiser.batch, time.monotonic() - start, last)
+
+
+def make_optimiser(
+    model: nn.Module, heads: Iterable[nn.Parameter], settings: OptimiserSettings, device: torch.device
+) -> torch.optim.AdamW:
+    """AdamW as NumColBERT's trainer sets it up: heads faster, biases and normalisation not decayed."""
+    new = {id(parameter) for parameter in heads}
+    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    for parameter in model.parameters():
+        if parameter.requires_grad:
+            groups.setdefault((id(parameter) in new, parameter.ndim > 1), []).append(parameter)
+    listed = [
+        {
+            "params": parameters,
+            "factor": settings.head_factor if head else 1.0,
+            "weight_decay": settings.weight_decay if matrix else 0.0,
+        }
+        for (head, matrix), parameters in groups.items()
+    ]
+    return torch.optim.AdamW(
+        listed, lr=settings.lr, betas=(settings.beta1, settings.beta2), fused=device.type == "cuda"
+    )

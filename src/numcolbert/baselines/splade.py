@@ -17,7 +17,16 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from numcolbert.baselines.fitting import Batch, Fitted, Losses, fit, retrieval_loss
+from numcolbert.baselines.fitting import (
+    Batch,
+    Fitted,
+    Losses,
+    by_length,
+    fit,
+    in_order,
+    length_groups,
+    retrieval_loss,
+)
 from numcolbert.baselines.ranker import Query, Run, require_indexed
 from numcolbert.data.triple import Triple
 from numcolbert.errors import ModelError
@@ -43,12 +52,13 @@ class SpladeSettings:
     """Share of the training after which the penalties reach full strength, quadratically."""
 
 
-def build_splade(backbone: str) -> SparseEncoder:
+def build_splade(backbone: str, dropout: float = 0.0) -> SparseEncoder:
     """A `SparseEncoder` on a BERT-like backbone without a masked-LM head."""
     from sentence_transformers import SparseEncoder
     from sentence_transformers.sparse_encoder.modules import SpladePooling, Transformer
 
-    transformer = Transformer(backbone, transformer_task="fill-mask")
+    rates = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
+    transformer = Transformer(backbone, transformer_task="fill-mask", config_kwargs=rates)
     head = getattr(getattr(transformer.auto_model, "cls", None), "predictions", None)
     if head is None:
         raise ModelError(
@@ -94,11 +104,13 @@ class SpladeText:
         passages = [t.positive.text for t in triples] + [t.negative.text for t in triples]
         query, query_mask = self.padded([t.query for t in triples], query=True)
         document, document_mask = self.padded(passages)
+        order, groups = by_length(document_mask)
         return {
             "query": query,
             "query_mask": query_mask,
-            "document": document,
-            "document_mask": document_mask,
+            "document": document[order],
+            "document_mask": document_mask[order],
+            **groups,
         }
 
     def padded(self, texts: Sequence[str], *, query: bool = False) -> tuple[Tensor, Tensor]:
@@ -118,12 +130,14 @@ def train_splade(
 ) -> tuple[SparseEncoder, Fitted]:
     """Fine-tune on the recipe's triples and save a checkpoint that `SparseEncoder(folder)` opens."""
     chosen = settings or SpladeSettings()
-    model = build_splade(recipe.model.backbone)
+    model = build_splade(recipe.model.backbone, recipe.model.dropout)
     head: Any = model[0].auto_model.cls.predictions  # type: ignore[union-attr]
 
     def losses(batch: Batch, used: float) -> Losses:
         query = sparse_vectors(model, batch["query"], batch["query_mask"])
-        document = sparse_vectors(model, batch["document"], batch["document_mask"])
+        ids, mask = batch["document"], batch["document_mask"]
+        parts = [sparse_vectors(model, ids[r, :width], mask[r, :width]) for r, width in length_groups(batch)]
+        document = in_order(parts, batch)
         strength = min(1.0, used / chosen.penalty_ramp) ** 2 if chosen.penalty_ramp else 1.0
         return {
             "retrieval": retrieval_loss(query @ document.T, batch["rivals"]),
