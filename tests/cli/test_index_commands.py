@@ -136,6 +136,36 @@ def test_plaid_and_its_bits_can_be_chosen(run: Any, docs: Path, tmp_path: Path) 
         assert refused.code == 2 and "hint:" in refused.err
 
 
+def test_an_index_is_copied_to_another_engine(run: Any, idx: Path, tmp_path: Path) -> None:
+    made = tmp_path / "made"
+    copied = run(
+        "index", "build", idx, "-o", made, "--engine", "plaid", "--set", "nbits=8", "--set", "seed=3"
+    )
+    assert copied.code == 0 and "3 documents" in copied.out and "engine plaid" in copied.out
+    assert run("index", "info", made, "--json").json["settings"] == {"nbits": 8, "seed": 3}
+    found = [
+        run("search", index, "SSD of 1 TB", "-k", 1, "--json").json["hits"][0]["id"] for index in (idx, made)
+    ]
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--set", "nbits"], "'nbits' sets nothing"),
+        (["--engine", "plaid", "--set", "nbts=8"], "Unknown key 'nbts'"),
+        (["--engine", "plaid", "--set", "nbits=many"], "'many'"),
+        (["--engine", "flat", "--set", "nbits=8"], "has no setting 'nbits'"),
+        (["--engine", "lucene"], "no engine 'lucene'"),
+        (["--model", "other"], "come with their model"),
+    ],
+)
+def test_a_wrong_copy_is_refused(run: Any, idx: Path, tmp_path: Path, options: list[str], said: str) -> None:
+    refused = run("index", "build", idx, "-o", tmp_path / "made", *options)
+    assert refused.code == 2 and said in refused.err and "hint: " in refused.err
+    assert not (tmp_path / "made").exists()
+
+
 def test_a_damaged_index_is_told_and_verified(run: Any, idx: Path) -> None:
     vectors = next((idx / "engine").glob("vectors.*"))
     vectors.write_bytes(vectors.read_bytes()[:-10])

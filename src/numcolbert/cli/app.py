@@ -24,6 +24,7 @@ from numcolbert.cli import (
     serve,
     train,
 )
+from numcolbert.cli.notices import plain_warnings
 from numcolbert.cli.output import print_error
 from numcolbert.errors import NumColBERTError
 from numcolbert.progress import TerminalListener, listening
@@ -68,7 +69,7 @@ def _root(
 
 def main() -> None:
     try:
-        with listening(TerminalListener()):
+        with listening(TerminalListener()), plain_warnings():
             app()
     except NumColBERTError as error:
         print_error(error)
