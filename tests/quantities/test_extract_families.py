@@ -206,6 +206,7 @@ def test_a_quantity_inside_a_sentence(surface: str, value: float, unit: str, dim
         ("5 to 7 °C", 5, 7, "celsius"),
         ("-7 to -5 C", -7, -5, "celsius"),
         ("800 m to 1.2 km", 800, 1200, "metre"),
+        ("-12.9 to +8.2 mg", -12.9, 8.2, "milligram"),
     ],
 )
 def test_ranges(surface: str, low: float, high: float, unit: str) -> None:
@@ -269,6 +270,47 @@ def test_number_formats(text: str, value: float) -> None:
     assert [q.value for q in found] == [pytest.approx(value)]
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("It took half an hour.", 0.5, "hour"),
+        ("a quarter of a mile away", 0.25, "mile"),
+        ("three-quarters of a mile away", 0.75, "mile"),
+        ("a quarter of a million deaths", 250_000, "death"),
+        ("half a dozen eggs", 6, "egg"),
+        ("two and a half hours", 2.5, "hour"),
+        ("eleven and three-quarters pct", 11.75, "percent"),
+        ("one and a half million people", 1_500_000, "person"),
+        ("2 and a half hours", 2.5, "hour"),
+        ("one half cup of sugar", 0.5, "cup"),
+        ("it rose 33·2% in May", 33.2, "percent"),
+        ("5·10^3 cells", 5000, "cell"),
+        ("a total of 12 092 patients", 12_092, "patient"),
+        ("a loss of $(0.12) per share", -0.12, "USD/share"),
+        ('a 27" screen', 27, "inch"),
+        ("3·1 ± 0·3 years", 3.1, "year"),
+    ],
+)
+def test_parts_points_and_groups(text: str, value: float, unit: str) -> None:
+    (found,) = extract(text)
+    assert (found.value, found.unit) == (pytest.approx(value), unit)
+
+
+@pytest.mark.parametrize("text", ["half a loaf", "a third of a loaf", "he is half a head taller"])
+def test_a_part_of_what_is_no_unit_is_read_loosely_at_most(text: str) -> None:
+    assert extract(text) == []
+
+
+def test_a_closing_quote_is_no_inch() -> None:
+    (found,) = extract('He said "we sold 5" and left.')
+    assert found.unit is None
+
+
+def test_the_level_of_a_confidence_interval_lends_its_percent_to_nothing() -> None:
+    ratio, level, interval = extract("a hazard ratio of 2.58, 95% CI 1.87 to 3.55")
+    assert (ratio.unit, level.unit, interval.unit) == (None, "percent", None)
+
+
 def test_a_list_shares_its_scale() -> None:
     found = extract("They left the aggregates 18.2 and 20.8 billion dlrs under target.")
     assert [(q.value, q.unit) for q in found] == [(18.2e9, "USD"), (20.8e9, "USD")]
@@ -325,7 +367,7 @@ def test_pounds_are_money_where_the_sentence_speaks_of_sterling(text: str, units
         ("Mix it with 100 g of flour.", 100, "gram"),
         ("The pump moves 5 litres of blood a minute.", 5, "litre/minute"),
         ("They inject 40 mg of the drug per day.", 40, "milligram/day"),
-        ("He took 50 ml of syrup half an hour later.", 50, "millilitre"),
+        ("He took 50 ml of syrup some hours later.", 50, "millilitre"),
         ("Over 80% of drivers buy a car on credit.", 80, "percent"),
         ("a dose (6 mg ml−1) was given", 6, "milligram/millilitre"),
     ],

@@ -94,7 +94,7 @@ def _written(draw: st.DrawFn) -> tuple[str, float, UnitInfo]:
 
 
 # Read as units only against the number, or not behind what may be a year.
-AMBIGUOUS = {"A", "B", "N", "T", "b", "c", "t", "x", "×", "real", "won", "mark", "marks"}
+AMBIGUOUS = {'"', "A", "B", "N", "T", "b", "c", "t", "x", "×", "real", "won", "mark", "marks"}
 
 
 DISEASE = re.compile(r"-?(?:DM|FF|Lit) \d")  # "DM 2" is a kind of diabetes before it is two marks

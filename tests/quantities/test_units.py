@@ -31,8 +31,22 @@ def test_temperatures_have_offsets() -> None:
 
 def test_every_dimension_without_pint_has_a_base() -> None:
     for unit in units.all_units():
-        if unit.pint is None:
+        if unit.pint is None and not unit.dimension.startswith("count:"):
             assert unit.dimension in BASES, unit
+
+
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("72 bpm", "72 beats per minute"),
+        ("60 fps", "60 frames per second"),
+        ("25.1 ppg", "25.1 points per game"),
+    ],
+)
+def test_abbreviated_rates_of_counts_are_the_spelled_ones(short: str, long: str) -> None:
+    (left,), (right,) = extract(short), extract(long)
+    assert left.dimension == right.dimension
+    assert left.base_value == pytest.approx(right.base_value)
 
 
 def test_no_spelled_form_belongs_to_two_units() -> None:

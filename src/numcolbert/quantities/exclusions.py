@@ -14,8 +14,9 @@ MONTH = (
 # What begins with a digit and holds no quantity.
 _BLOCKED = re.compile(
     rf"""
-    \d{{1,2}}(?P<separator>[/.-])\d{{1,2}}(?P=separator)(?:19|20)?\d\d\b
-  | (?:19|20)\d\d[-/]\d{{1,2}}[-/]\d{{1,2}}\b  # 1/2/2020
+    \d{{1,2}}(?P<separator>[/.-])\d{{1,2}}(?P=separator)(?:19|20)?\d\d\b  # 1/2/2020
+  | (?:19|20)\d\d[-/]\d{{1,2}}[-/]\d{{1,2}}\b  # 2020-01-02
+  | (?:0?[1-9]|1[0-2])/(?:19|20)\d\d\b  # 12/2024
   | \d{{1,2}}(?:st|nd|rd|th)?(?:\s?[-–/]\s?\d{{1,2}})?(?:\s+of)?[\s-]{MONTH}\b\.?
     (?:,?[\s-](?:19|20)?\d\d\b)?  # 29 March 2019
   | (?:19|20)\d\d\s?(?:-|–|—|/|to|and)\s?(?:(?:19|20)\d\d|\d\d)\b
@@ -23,12 +24,17 @@ _BLOCKED = re.compile(
   | (?:1[5-9]|20)\d\ds\b | [1-9]0s\b  # 1980s
   | \d{{1,2}}[:.h]\d\d(?::\d\d)?\s?(?:a\.?m\b\.?|p\.?m\b\.?|gmt\b|est\b|edt\b|et\b)
   | \d{{1,2}}:\d\d(?::\d\d)?(?:\.\d+)?\b | \d{{1,2}}\s?(?:[ap]\.m\b\.?|[ap]m\b|o['’]clock)  # 10:27 PM
+  | \d{{1,2}}\s?(?:-|–|to|and|or|until)\s?\d{{1,2}}(?::\d\d)?\s?(?:[ap]\.m\b\.?|[ap]m\b)  # 9 to 5 pm
   | \d{{3,4}}\s(?:gmt|est|edt)\b
   | (?:\d{{1,3}}[-.\s])?\(?\d{{3}}\)?[-.\s]\d{{3}}[-.]\d{{4}}\b | 1-8\d\d-[\w-]+  # telephone
   | \d+(?:\.\d+){{2,}}\b  # 3.2.1
+  | \d+(?:[-–]\d+){{2,}}(?![\w.,%]\d|\d|%)  # 978-3-16-148410-0
+  | 0\d(?:\d+|-\d{{2,}})(?:[\s./-]\d{{2,}})*(?![\d%])  # 0800 123 456
+  | \d['’]\s?\d{{1,2}}(?:["”″]|['’]{{2}})?(?!\d)  # 6'2"
+  | \d{{1,4}},\s\d{{1,5}}(?:[-–]\d{{1,5}})?\s\((?:19|20)\d\d\)  # J. Chem. 12, 345 (1998)
   | \d+(?:st|nd|rd|th)\b  # ordinals
   | 10\.\d{{4,}}/\S+  # a DOI
-  | \d{{1,3}}\s?[:∶]\s?\d{{1,3}}(?!\d)  # 2:1
+  | \d{{1,3}}\s?[:∶]\s?\d{{1,3}}(?:,?\d{{1,3}})*(?:[-–]\d+)?(?!\d)  # 2:1, 1:10,000
   | 24/7\b | 9/11\b | (?-i:(?:[2-6]G|[23]D|[48]K|3M|[1-4]Q(?:\d\d)?|[12]H(?:\d\d)?)\b) | 401\s?(?:\(k\)|k\b)
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -39,9 +45,17 @@ _DATE = re.compile(  # what follows a month: "29", "29-30, 2019", "2019"
     r"(?!\s?(?:mln|bln|pct|per ?cent|million|billion))",
 )
 _MONTH_BEFORE = re.compile(rf"\b{MONTH}\.?,?\s$", re.IGNORECASE)
+_AMOUNT_OPENED = re.compile(r"[$€£¥]\($")  # a loss of "$(5)"
 _CITED = re.compile(r"\d{1,3}(?:\s?[-–,;]\s?\d{1,3})*\)")
 _DIGITS = re.compile(r"\d+")
-_TIED_BEFORE = re.compile(r"[A-Za-z]\d+(?:[-–]\d+)*[-–]$")
+_TIED_BEFORE = re.compile(r"(?:[A-Za-z]|[A-Z][-–])\d+(?:[-–]\d+)*[-–]$")
+_ABROAD = re.compile(r"\d{1,3}(?:[ .-]\(?\d{1,6}\)?){2,6}(?!\d)")  # behind "+"
+_PHONE_BEFORE = re.compile(
+    r"\b(?:call(?: us| me)?|phone|tel|telephone|fax|mobile|hotline|dial)(?: at| on)?[.:]?\s$", re.IGNORECASE
+)
+_PHONE = re.compile(r"\d{2,}(?:[ .-]\d{2,})+(?![\d%])")
+_SHORT_CALL = re.compile(r"\d{3}\b(?![.,]?\d)")
+_CLOCK_BEFORE = re.compile(r"\b(?:(?:half|quarter) past|at a quarter to)\s$", re.IGNORECASE)
 _REFERENCE = re.compile(r"\d{1,3}(?:\s?[-–,]\s?\d{1,3})*(?=\s|$)")
 _CITATION = re.compile(r"\d+(?:\s?[-–,;]\s?\d+)*\s?\]")
 _ADDRESS_END = re.compile(r"\S*")
@@ -57,7 +71,7 @@ def blocked_until(text: str, start: int) -> int | None:
         return match.end()
     if previous == "[" and (match := _CITATION.match(text, start)):
         return match.end()
-    if previous == "(" and (match := _CITED.match(text, start)):
+    if previous == "(" and not _AMOUNT_OPENED.search(text, 0, start) and (match := _CITED.match(text, start)):
         return match.end()
     if previous in ("-", "–") and _TIED_BEFORE.search(text, max(0, start - 12), start):
         return _DIGITS.match(text, start).end()  # type: ignore[union-attr]  # "L3–4", "A380-800"
@@ -72,9 +86,10 @@ def blocked_until(text: str, start: int) -> int | None:
         return match.end() if match else None
     if previous == ")" and (match := _REFERENCE.match(text, start)):
         return match.end()
-    if previous == " " and _MONTH_BEFORE.search(text, max(0, start - 12), start):
-        match = _DATE.match(text, start)
-        return match.end() if match else None
+    if previous == " ":
+        return _blocked_behind_word(text, start)
+    if previous == "+" and (match := _ABROAD.match(text, start)) and sum(map(str.isdigit, match[0])) > 7:
+        return match.end()
     if previous in ("/", ".", "=", "_", "-", "@", ":") and _ADDRESS.search(text, max(0, start - 80), start):
         match = _ADDRESS_END.match(text, start)
         return match.end() if match else None
@@ -83,6 +98,25 @@ def blocked_until(text: str, start: int) -> int | None:
     return None
 
 
+def _blocked_behind_word(text: str, start: int) -> int | None:
+    """The same for what the word before tells: "March 29", "call 555-1234", "half past 5"."""
+    window = max(0, start - 18)
+    match = None
+    if _MONTH_BEFORE.search(text, window, start):
+        match = _DATE.match(text, start)
+    elif before := _PHONE_BEFORE.search(text, window, start):
+        dialled = before[0].lower().startswith("dial")
+        match = _PHONE.match(text, start) or (_SHORT_CALL.match(text, start) if dialled else None)
+    elif _CLOCK_BEFORE.search(text, window, start):
+        match = _DIGITS.match(text, start)
+    return match.end() if match else None
+
+
+_IDENTIFIED = re.compile(
+    r"\b(?:(?:pmid|pmcid|isbn|issn|cusip|isin|cas|sku|vin|id)\s?:?|(?:order|invoice|account|patent|case|serial|licence|license)"
+    r" (?:no|nos|number|us|ep)\.?|patent)\s?#?$",
+    re.IGNORECASE,
+)
 _LAST_WORD = re.compile(r"(?:([A-Za-z&'’]+)|[#№§])\.?[ \u00a0]?$")
 _YEAR_BEFORE = re.compile(
     r"(?:\b(?:in|since|during|between|of|by|until|till|before|after|from|to|through|fiscal|year|early|late|mid|"
@@ -159,18 +193,23 @@ def is_named(text: str, start: int, noun: str, end: int) -> bool:
     return verb and _follows_name(text, start)
 
 
+_PART_OF_NAME = re.compile(r"(?:[A-Z]{2,}/|(?<![A-Za-z.])[A-Z]\.)$")  # HTTP/2, H.264
 _CAPITALS_BEFORE = re.compile(r"(?<![\w.])[A-Z]{2,}\s$")
 
 
 def is_model(text: str, start: int, surface: str) -> bool:
-    """A model number before a noun: "DPS 7000 computers"."""
-    return surface.isdigit() and bool(_CAPITALS_BEFORE.search(text, max(0, start - 10), start))
+    """A model number before a noun: "DPS 7000 computers", "HTTP/2 servers"."""
+    return surface.isdigit() and any(
+        pattern.search(text, max(0, start - 10), start) for pattern in (_CAPITALS_BEFORE, _PART_OF_NAME)
+    )
 
 
 def is_labelled(text: str, start: int) -> bool:
     """A label right before a number names a thing: "Figure 3", "type 2", "iPhone 15"."""
     word = _LAST_WORD.search(text, max(0, start - 20), start)
-    return word is not None and (word[1] is None or word[1].lower() in LABELS)
+    if word is not None and (word[1] is None or word[1].lower() in LABELS):
+        return True
+    return _IDENTIFIED.search(text, max(0, start - 20), start) is not None
 
 
 def is_titled(text: str, start: int) -> bool:
@@ -182,6 +221,8 @@ def is_titled(text: str, start: int) -> bool:
 def is_name(text: str, start: int, end: int, surface: str) -> bool:
     """A bare number inside a name: "Boeing 737", "49 Ranch Road", "Armstrong, 25,"."""
     if _LETTERS_AFTER.match(text, end) or _TIMES_AFTER.match(text, end):
+        return True
+    if _PART_OF_NAME.search(text, max(0, start - 8), start):
         return True
     if start == 0 and _NAME_AFTER.match(text, end):  # a section number: "4.3 This trial ..."
         return True

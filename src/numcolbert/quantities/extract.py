@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
-from numcolbert.quantities import counts, exclusions, numbers, ranges, surfaces, units
+from numcolbert.quantities import before, counts, exclusions, numbers, ranges, surfaces, units
 from numcolbert.quantities.candidate import Candidate
 from numcolbert.quantities.surfaces import UnitMatch
 from numcolbert.quantities.units import UnitInfo
@@ -18,13 +17,12 @@ from numcolbert.quantities.words import NOT_COUNTED, TABLE_HEADINGS, WORDS_TOO
 from numcolbert.types import Quantity
 
 _NO_UNIT = UnitInfo("", "number", 1.0)
-_SIGN = re.compile(r"(?:(?<![\w)\].%\d])(?<!\d\s)[-−–]|\b(?i:minus|negative)[\s-])$")
 _APPROXIMATE = re.compile(
     r"(?:[~≈≃∼]|\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|some|circa|ca\.|close to|"
     r"estimated|averag(?:e|ed|es|ing)))(?:\s+(?:a|an|the|another))?\s*$",
     re.IGNORECASE,
 )
-_PLUS_MINUS = re.compile(r"\s?(?:±|\+/[-−]|\+-)\s?\d+(?:[.,]\d+)?")
+_PLUS_MINUS = re.compile(r"\s?(?:±|\+/[-−]|\+-)\s?\d+(?:[.,·]\d+)?")
 _AGE = re.compile(
     r"\b(?:aged?|ages|ages? (?:of|was|is|were|:|=|between|from|range)|life expectancy (?:of|is|was))\s*"
     r"(?:of |over |under |about |around |below |above |between |from |[=:,<>≥≤] ?)*$",
@@ -33,13 +31,11 @@ _AGE = re.compile(
 _AND_UP = re.compile(r"\+|\s(?:or|and)\s(?:more|fewer|less|greater)(?=\s)")
 _OLD = re.compile(r"[\s-]olds?\b|\sof age\b")
 _COUNTRY_AFTER = re.compile(r"\s(?:US|U\.S\.)(?!\s?[A-Z\d$])")
-_WORD_BEFORE = re.compile(r"[a-z]\s[-−–]?$")  # "worth A $300"; elsewhere "A $300 million" has an article
-_WORD_TIED = re.compile(r"[^\W\d_][-–]$")
-_LOWER_TIED = re.compile(r"(?<![A-Za-z])[a-z]{2,}[-–]$")
+_NAME_BEHIND = re.compile(r" [A-Z][a-z]")
 _NEXT_WORD = re.compile(r"[\s-]([A-Za-z]+)")
-_FRACTION_OF = re.compile(r"\sof an?\s")
+_OF_ONE = re.compile(r"\s(?:of )?an?\s")
+_PART_OF_ONE = re.compile(r"half|an? \w+")
 _OF_THE = re.compile(r"\sof (?:the|my|his|her|its|our|your|their|these|those)(?=\s)")
-_DOUBTFUL = frozenset({"PS", "DM", "FF", "Lit"})
 _STERLING = re.compile(r"£|\b(?:sterling|stg|pence|GBP|Bank of England)\b")
 _PORTION_AFTER = re.compile(
     r"[\s-](?:portion|serving|helping)s? of\b|(?:\sof(?: [\w-]+){1,5}?)?\s"
@@ -50,16 +46,7 @@ _POPULATION = re.compile(
     r"\b[Pp]opulation\s+(?:(?:of|is|was|has|had|reached|exceed(?:s|ed)|stood|stands|at|over|about|around|nearly|some|"
     r"roughly|approximately|almost|more|less|than)\s+)+$"
 )
-_MINUS_SIGNS = "-−–"
 _LARGEST = 1e60  # beyond it digits are data, and a scale word could leave the range of floats
-
-
-@cache
-def _currency_before() -> re.Pattern[str]:
-    prefixes = sorted(units.table().before, key=len, reverse=True)
-    codes = "|".join(re.escape(p) for p in prefixes if p[0].isalpha())
-    signs = "|".join(re.escape(p) for p in prefixes if not p[0].isalpha())
-    return re.compile(rf"(?:(?<![A-Za-z$])(?:{codes})|(?:{signs}))(?=[ \u00a0]?[-−]?$)")
 
 
 def extract(text: str, *, loose: bool = False) -> list[Quantity]:
@@ -117,49 +104,23 @@ def _read(text: str, match: re.Match[str], loose: bool, floor: int) -> Candidate
         if value is None or value > _LARGEST:
             return None
         item = Candidate(start, end, start, end, value)
-        if not _read_before(text, item, floor):
+        if not before.read(text, item, floor):
             return None
+        if part := numbers.AND_PART.match(text, item.end):  # "2 and a half hours"
+            item.mantissa += numbers.FRACTION_WORDS[part[1]]
+            item.end = item.value_end = part.end()
     _read_scale(text, item)
     _read_unit(text, item, loose)
+    if (
+        words
+        and item.unit is None
+        and item.scale == 1
+        and item.value < 1
+        and _PART_OF_ONE.fullmatch(words.lower())
+    ):
+        item.vague = True
+        return item if loose else None  # "a quarter of a loaf"
     return item
-
-
-def _read_before(text: str, item: Candidate, floor: int) -> bool:
-    """Currency and sign before the digits; False if the digits belong to a name."""
-    start = item.start
-    previous = text[start - 1] if start else " "
-    if (previous == " " and start > 1) or previous.isalpha() or not previous.isascii() or previous in "$-.=":
-        before = _currency_before().search(text, max(floor, start - 9), start)
-        if before and before[0] == "A $" and not _WORD_BEFORE.search(text, 0, before.start()):
-            before = _currency_before().search(text, before.end() - 1, start)
-        if before and (before[0] not in _DOUBTFUL or _is_price(text, item)):
-            item.unit, item.currency_before = units.table().before[before[0]], True
-            item.start, item.unit_span = before.start(), before.span()
-            if previous in _MINUS_SIGNS:
-                item.mantissa = -item.mantissa
-                item.value_start = start - 1
-        elif previous.isalpha() or _WORD_TIED.search(text, max(0, start - 2), start):
-            if not _LOWER_TIED.search(text, max(0, start - 12), start):
-                return False
-            item.hyphened = not text.endswith(("minus-", "negative-"), 0, start)
-    sign = _SIGN.search(text, max(floor, item.start - 9), item.start)
-    if sign:
-        item.mantissa, item.start = -item.mantissa, sign.start()
-        if not item.currency_before:
-            item.value_start = sign.start()
-    return True
-
-
-def _is_price(text: str, item: Candidate) -> bool:
-    """Whether the number behind a prefix with other meanings is an amount: not in "PS5", "DM 12 patients"."""
-    if numbers.SCALE.match(text, item.end):
-        return True
-    if item.end - item.start < 2 or text.startswith((" (", "/"), item.end):
-        return False
-    if text[item.start - 1].isalpha() and text.startswith(("-", "–"), item.end):
-        return False  # an identifier: "DM95-231"
-    unit = surfaces.simple_unit(text, item.end)
-    return unit is None and counts.counted_noun(text, item.end, one=False) is None
 
 
 def _read_vague(text: str, match: re.Match[str]) -> Candidate:
@@ -217,8 +178,11 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
         rated = surfaces.with_rates(text, UnitMatch(item.unit, item.unit_span[0], at))
         item.unit, item.end = rated.unit, rated.end
         return
-    if item.mantissa < 1 and not item.spelled and (of := _FRACTION_OF.match(text, at)):
-        at = of.end()  # "1/16 of a pint"
+    if 0 < item.value < 1 and (one := _OF_ONE.match(text, at)):  # "1/16 of a pint", "half a mile"
+        at = one.end()
+        if (scale := numbers.SCALE.match(text, at)) and scale["word"]:  # "a quarter of a million"
+            item.scale = numbers.SCALES[scale["word"].lower()]
+            at = item.end = item.value_end = scale.end()
     plain = surfaces.simple_unit(text, at)
     if plain and plain.unit.name == "pound" and _is_sterling(text, plain):
         plain = UnitMatch(units.table().units["GBP"], plain.start, plain.end)
@@ -283,11 +247,15 @@ def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
             return True  # "13C-urea", "19F", "2P reserves", "300 mln U.S. dlrs"
         if surface == "p" and (item.spelled or after.lstrip()[:1] in ("<", "=", ">", "≤")):
             return True  # "r = 0.39 p < 0.001"
+        if surface == "B" and attached and _NAME_BEHIND.match(after):
+            return True  # "221B Baker Street"
         if attached and not item.currency_before and after[:1] == "-":
             return True
         if surface == "s" and attached and item.mantissa >= 100 and item.mantissa == int(item.mantissa):
             return True  # "747s"
         return exclusions.is_labelled(text, item.start)  # "Figure 1B", "Model 3s"
+    if surface == '"':  # closes what was quoted: 'He said "we sold 5"'
+        return not attached or text.count('"', 0, match.start) % 2 == 1
     word = surface.lower()
     if word in ("won", "real", "mark", "marks") and item.scale == 1:
         return item.spelled or exclusions.is_year(
@@ -319,7 +287,10 @@ def _is_quantity(text: str, item: Candidate) -> bool:
     if item.counted:
         if item.scale > 1 or item.spelled:
             return True
-        if item.value == 1 and start == 0:  # what is left of "our No. 1 priority" by a sentence splitter
+        if start == 0 and (
+            item.value == 1 or ("." in surface and text[(item.unit_span or (0,))[0]].isupper())
+        ):
+            # What a sentence splitter left of "our No. 1 priority", and a section: "4.3 Methods".
             return False
         return not (
             exclusions.is_year_before_noun(text, start, surface)

@@ -31,9 +31,10 @@ VAGUE = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "milli
 _SPACE = "[ \u00a0\u2009\u202f]"
 _THIN = "[\u00a0\u2009\u202f]"
 _DECIMAL_COMMA = r"\d{1,3},\d{1,2}(?=\s?(?:%|[mµμ]?mol|[mkµμ]?g\b|m[lL]\b|[mc]m\b))"
+_RAISED_POINT = r"·\d+(?![\d^*⁻⁰¹²³⁴⁵⁶⁷⁸⁹])"  # 33·2%, but not 5·10^3
 _INTEGER = (
     r"(?<=[€£$])\d{1,3}(?: \d{3})+(?!\d)"  # €33 804
-    rf"|\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,3}}(?:{_THIN}\d{{3}}| 000)+(?!\d)|\d+"
+    rf"|\d{{1,3}}(?:,\d{{3}})+(?!\d)|\d{{1,3}}(?:{_THIN}\d{{3}}| 0\d\d)+(?!\d)|\d+"
 )
 _POWER = (
     r"(?:[eE][-+−]?\d{1,2}(?![\w.])"  # 1.5e-3
@@ -45,18 +46,22 @@ _VULGAR = "[" + "".join(VULGAR) + "]"
 LITERAL = (
     rf"(?:(?:(?P<whole>\d{{1,4}}(?:\.\d\d)?)(?:-|{_SPACE}))?(?P<top>\d{{1,2}})[/⁄](?P<bottom>\d{{1,3}})(?![\d/⁄.])"
     rf"|(?:(?P<before>\d+){_SPACE}?)?(?P<vulgar>{_VULGAR})"
-    rf"|(?P<plain>{_DECIMAL_COMMA}|(?:{_INTEGER})(?:\.\d+)?|(?<![A-Za-z\d])\.\d+)(?P<power>{_POWER})?)"
+    rf"|(?P<plain>{_DECIMAL_COMMA}|(?:{_INTEGER})(?:\.\d+|{_RAISED_POINT})?|(?<![A-Za-z\d])\.\d+)"
+    rf"(?P<power>{_POWER})?)"
 )
 
 _SMALL = rf"(?:(?:{'|'.join(TENS)})(?:[ -]?(?:{'|'.join(list(ONES)[1:10])}))?|{'|'.join(reversed(ONES))})"
 _SCALE = "(?:thousand|million|billion|trillion)"
 _GROUP = rf"(?:(?:{_SMALL}|an?)[ -]hundred(?:[ -](?:and[ -])?{_SMALL})?|{_SMALL})"
-_PARTS = "halves|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|tenths?"
+_PARTS = "hal(?:f|ves)|thirds?|quarters?|fourths?|fifths?|sixths?|sevenths?|eighths?|tenths?"
+_AND_PART = "and[ -](?:an?|one|two|three)[ -](?:half|thirds?|quarters?)"
+_PART_OF_ONE = "half(?= an? )|an? (?:third|quarter|fifth|tenth)(?= of an? )"
 WORDS = (
-    rf"(?:half an? {_SCALE}"
+    rf"(?:half an? (?:{_SCALE}|dozen)|{_PART_OF_ONE}"
     rf"|(?:one|two|three|four|five|six|seven|nine)[ -](?:{_PARTS})\b"
+    rf"|{_GROUP}[ -]{_AND_PART}(?:[ -]{_SCALE})?(?![a-z])"
     rf"|{_GROUP}(?:[ -]{_SCALE},?[ -](?:and[ -])?{_GROUP})+(?:[ -]{_SCALE})?"
-    rf"|(?:{_GROUP}|an?)[ -](?:and[ -]a[ -]half[ -])?{_SCALE}"
+    rf"|(?:{_GROUP}|an?)[ -]{_SCALE}"
     rf"|{_GROUP}(?:fold)?|an?[ -]dozen)(?![a-z])"
 )
 # What only a loose reading counts: vague plurals and shares.
@@ -121,7 +126,7 @@ def literal_value(match: re.Match[str]) -> float | None:
         return float(whole) + top / bottom / (100 if "." in whole else 1)  # "5.43-1/2 dlrs" has half a cent
     if re.fullmatch(r"\d{1,3},\d{1,2}", match["plain"]):  # "5,5 mmol/l"
         return float(match["plain"].replace(",", "."))
-    value = float(re.sub("[, \u00a0\u2009\u202f]", "", match["plain"]))
+    value = float(re.sub("[, \u00a0\u2009\u202f]", "", match["plain"]).replace("·", "."))
     if match["power"]:
         exponent = _EXPONENT.search(match["power"].translate(_SUPERSCRIPT))
         if exponent:
@@ -130,8 +135,19 @@ def literal_value(match: re.Match[str]) -> float | None:
     return value
 
 
+_MIXED = re.compile(
+    r"(?P<whole>.+)[ -]and[ -](?P<parts>an?|one|two|three)[ -](?P<part>half|third|quarter)s?"
+    r"(?:[ -](?P<scale>\w+))?"
+)
+AND_PART = re.compile(r"[ -]and[ -]a[ -](half|third|quarter)\b")
+"""Behind digits: "2 and a half"."""
+
+
 def words_value(text: str) -> float:
     """'twenty-five thousand' -> 25000, 'half a million' -> 500000, 'two-thirds' -> 0.667, 'sixfold' -> 6."""
+    if mixed := _MIXED.fullmatch(text.lower()):  # "two and a half million"
+        value = words_value(mixed["whole"]) + ONES.get(mixed["parts"], 1) * FRACTION_WORDS[mixed["part"]]
+        return value * SCALES.get(mixed["scale"] or "", 1.0)
     total = current = 0.0
     for word in re.split(r"[\s,-]+", text.lower()):
         stem = word.removesuffix("fold")
@@ -145,10 +161,10 @@ def words_value(text: str) -> float:
             current = (current or 1) * 12
         elif word in SCALES:
             total, current = total + (current or 1) * SCALES[word], 0.0
-        elif word == "half":
-            current += 0.5
+        elif word == "half" and not current:
+            current = 0.5
         elif word.removesuffix("s") in FRACTION_WORDS or word == "halves":
-            current *= FRACTION_WORDS.get(word.removesuffix("s"), 0.5)
+            current = (current or 1) * FRACTION_WORDS.get(word.removesuffix("s"), 0.5)
         elif word and word not in ("a", "an", "and"):  # "seventyfive"
             tens = next(t for t in TENS if word.startswith(t))
             current += TENS[tens] + ONES[word.removeprefix(tens)]

@@ -21,10 +21,13 @@ _CHANGE = re.compile(
     re.IGNORECASE,
 )
 _LINK = re.compile(
-    r"\s*(?P<dash>[-–—−~]|\.\.\.?)\s*$"
-    r"|[\s-]+(?P<to>to|through|up to)[\s-]+(?:about |around |approximately )?$"
-    r"|\s+(?P<and>and|or)\s+$"
+    r"\s*(?P<dash>[-–—−~]|\.\.\.?)\s*\+?$"
+    r"|[\s-]+(?P<to>to|through|up to)[\s-]+(?:about |around |approximately )?\+?$"
+    r"|\s+(?P<and>and|or)\s+\+?$"
 )
+_CONFIDENCE = re.compile(
+    r"\s?(?:CIs?\b|confidence)"
+)  # "a hazard ratio of 2.58, 95% CI 1.9 to 3.6" is no list
 _RELATION = re.compile(r"[=<>≤≥]\s?$")  # "P = 0.05, 12 months" is no list
 SHARED = re.compile(
     r"(?:\s(?:out )?of (?:the |its |their |these |those |his |her |our )?|,? (?:and|or|vs\.?|versus) |, ?|/)$"
@@ -55,6 +58,7 @@ def join(text: str, found: list[Candidate]) -> list[Candidate]:
                 gap
                 and not _RELATION.search(text, max(0, left.start - 2), left.start)
                 and (not right.counted or "of" in gap[0])
+                and not _CONFIDENCE.match(text, right.end)
             ):
                 if right.scale > 1 and left.scale == 1:  # "18.2 and 20.8 billion dlrs"
                     if abs(left.mantissa) >= 1000:
@@ -100,7 +104,10 @@ def _is_range(text: str, low: Candidate, high: Candidate, link: re.Match[str]) -
         if not low.unit and not high.unit:
             return low.mantissa < high.mantissa
         return not _CHANGE.search(text, max(0, low.start - 40), low.start)
-    if high.unit is None and low.value >= high.value:  # a score: "won 3-1"
+    if high.spelled and not low.spelled and text[high.start].isupper():  # "7-Eleven"
+        low.rejected = high.rejected = True
+        return False
+    if low.value >= high.value and (high.unit is None or high.counted):  # a score: "won 3-1", "a 2-1 win"
         low.rejected = high.rejected = low.unit is None
         return False
     return True
