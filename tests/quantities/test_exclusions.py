@@ -15,6 +15,7 @@ from numcolbert.quantities import extract
         "on March 29", "on 29 March 2019", "Dec 31, 2020", "on 3/12/2020", "on 2020-03-12", "July 4th",
         "February 11 and 12", "the 29th of May", "It was completed in 1345.",
         "the Battle of Hastings of 1066", "since 1402", "expires 12/2024",
+        "The Colosseum was completed in 80.",
     ],
 )  # fmt: skip
 def test_years_and_dates(text: str) -> None:

@@ -377,6 +377,21 @@ def test_the_portion_of_a_food_label_is_no_quantity(text: str, value: float, uni
     assert (found.value, found.unit) == (value, unit)
 
 
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("The number of known moons of Saturn stood at 146 in 2024.", 146, "moon"),
+        ("The number of active users rose to 5.2 million.", 5.2e6, "user"),
+        ("the number of patients was 40", 40, "patient"),
+        ("The mean number of days on treatment was 65.5.", 65.5, "day"),
+        ("The number is 40.", 40, None),
+    ],
+)
+def test_what_the_number_of_counts(text: str, value: float, unit: str | None) -> None:
+    (found,) = extract(text)
+    assert (found.value, found.unit) == (value, unit)
+
+
 def test_a_population_counts_people() -> None:
     found = extract("The region has a population of about 67 million and a university of 12,000.")
     assert [(q.value, q.unit) for q in found] == [(67e6, "person"), (12000, None)]

@@ -160,12 +160,19 @@ def is_year_before_noun(text: str, start: int, surface: str) -> bool:
 
 
 _EARLY_YEAR = re.compile(r"1[0-4]\d\d")
+_ANCIENT_YEAR = re.compile(r"\d{2,3}")
+_ANCIENT_YEAR_BEFORE = re.compile(
+    r"\b(?:born|built|completed|consecrated|crowned|destroyed|died|finished|founded|opened|sacked) in\s$"
+)
 _EARLY_YEAR_BEFORE = re.compile(r"(?:\b(?:[Ii]n|[Ss]ince|[Uu]ntil|[Bb]efore|[Aa]fter)|\b[A-Z]\w+ of)\s$")
 
 
 def is_early_year(text: str, start: int, surface: str) -> bool:
-    """A bare number that reads as a year of the Middle Ages: "Hastings of 1066", "opened in 1402"."""
-    return bool(_EARLY_YEAR.fullmatch(surface) and _EARLY_YEAR_BEFORE.search(text, max(0, start - 24), start))
+    """A bare number that reads as a year before the modern ones: "Hastings of 1066", "completed in 80"."""
+    window = max(0, start - 24)
+    if _ANCIENT_YEAR.fullmatch(surface):
+        return _ANCIENT_YEAR_BEFORE.search(text, window, start) is not None
+    return bool(_EARLY_YEAR.fullmatch(surface) and _EARLY_YEAR_BEFORE.search(text, window, start))
 
 
 _LAST_NAME = re.compile(r"(?<![\w-])([A-Z][\w&'’-]*)\s$")

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from numcolbert.quantities import before, counts, exclusions, numbers, ranges, surfaces, units
 from numcolbert.quantities.candidate import Candidate
+from numcolbert.quantities.implied import implied_unit
 from numcolbert.quantities.surfaces import UnitMatch
 from numcolbert.quantities.units import UnitInfo
 from numcolbert.quantities.words import NOT_COUNTED, TABLE_HEADINGS, WORDS_TOO
@@ -23,11 +24,6 @@ _APPROXIMATE = re.compile(
     re.IGNORECASE,
 )
 _PLUS_MINUS = re.compile(r"\s?(?:±|\+/[-−]|\+-)\s?\d+(?:[.,·]\d+)?")
-_AGE = re.compile(
-    r"\b(?:aged?|ages|ages? (?:of|was|is|were|:|=|between|from|range)|life expectancy (?:of|is|was))\s*"
-    r"(?:of |over |under |about |around |below |above |between |from |[=:,<>≥≤] ?)*$",
-    re.IGNORECASE,
-)
 _AND_UP = re.compile(r"\+|\s(?:or|and)\s(?:more|fewer|less|greater)(?=\s)")
 _OLD = re.compile(r"[\s-]olds?\b|\sof age\b")
 _COUNTRY_AFTER = re.compile(r"\s(?:US|U\.S\.)(?!\s?[A-Z\d$])")
@@ -42,10 +38,6 @@ _PORTION_AFTER = re.compile(
     r"(?:contains?|provides?|suppl(?:y|ies)|has|have|delivers?|yields?|gives?|holds?|brings?|adds?|offers?)\b"
 )
 _PORTION_BEFORE = re.compile(r"\b(?:[Ii]n|[Ee]ating|[Ee]very|[Ee]ach)\s$")
-_POPULATION = re.compile(
-    r"\b[Pp]opulation\s+(?:(?:of|is|was|has|had|reached|exceed(?:s|ed)|stood|stands|at|over|about|around|nearly|some|"
-    r"roughly|approximately|almost|more|less|than)\s+)+$"
-)
 _LARGEST = 1e60  # beyond it digits are data, and a scale word could leave the range of floats
 
 
@@ -278,11 +270,8 @@ def _is_quantity(text: str, item: Candidate) -> bool:
     surface = text[start : item.value_end]
     if item.scale == 1 and (exclusions.is_titled if item.spelled else exclusions.is_labelled)(text, start):
         return False
-    if _is_age(text, item):
-        item.unit = units.table().units["year"]
-        return True
-    if item.unit is None and item.value >= 1000 and _POPULATION.search(text, max(0, start - 60), start):
-        item.unit = units.count_unit("person")
+    if implied := implied_unit(text, item):
+        item.unit = implied
         return True
     if item.counted:
         if item.scale > 1 or item.spelled:
@@ -322,12 +311,6 @@ def _is_portion(text: str, item: Candidate) -> bool:
         return True
     opened = _PORTION_BEFORE.search(text, max(0, item.start - 8), item.start)
     return opened is not None and text.startswith(" of ", item.end)
-
-
-def _is_age(text: str, item: Candidate) -> bool:
-    """ "aged 65", "mean age of 45.3": years that nobody writes."""
-    plain = item.unit is None and item.scale == 1 and 0 < item.value < 120
-    return plain and bool(_AGE.search(text, max(0, item.start - 40), item.start))
 
 
 def _finish(text: str, item: Candidate) -> Quantity:
