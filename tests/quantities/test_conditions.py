@@ -66,6 +66,10 @@ def test_phrases(operator: str, phrase: str, threshold: str) -> None:
         ("$500+ laptops", ">="), ("100 km or less", "<="),
         ("5 kg or under", "<="), ("30 minutes or fewer", "<="), ("20 percent or higher", ">="),
         ("18 years and younger", "<="), ("500 dollars max", "<="), ("3 years minimum", ">="),
+        ("16 GB of RAM or more", ">="), ("16 GB memory or better", ">="), ("a 5 kg dog or cat", "="),
+        ("from $500 up", ">="), ("from $500 upwards", ">="), ("5% at most", "<="), ("5 kg at least", ">="),
+        ("at or above 100 °C", ">="), ("at or below 5%", "<="), ("greater or equal to 20%", ">="),
+        ("a max price of $500", "<="), ("a maximum speed of 200 km/h", "="),
     ],
 )  # fmt: skip
 def test_phrases_behind_the_threshold(query: str, operator: str) -> None:

@@ -20,6 +20,7 @@ _FAIL = r"(?:fail(?:s|ed|ing|ure)?\s+to|without|unable\s+to)"
 _EXCEED = r"(?:exceed|surpass|top|beat|pass|outstrip)(?:s|es|ing|ed|p(?:ed|ing))?"
 _REACH = r"(?:reach|hit|attain|achieve|make|meet)(?:s|es|ing|ting|d|ed)?"
 _MOVE = r"(?:(?:go|get|rise|climb|run|come|fall|drop|sink|dip|be|stay)(?:s|es|ing|ping)?\s+)"
+_SPENT = r"(?:price|cost|budget|fee|rent)"  # a maximum speed is had, a maximum price is a bound
 # (operator, phrases before the threshold); the first that matches the words right before it wins.
 _BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
     ("<=", (
@@ -29,6 +30,7 @@ _BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
     (">=", (
         rf"{_NOT} {_MOVE}?(?:below|under|beneath|short of)",
         r"at least|at the (?:very )?least|(?:a )?minimum(?: of)?|min\.?|starting (?:at|from)",
+        rf"at or (?:above|over|beyond)|(?:greater|more|higher) or equal to|min(?:imum|\.)? {_SPENT}(?: of)?",
         r">=|=>|≥|⩾",
     )),
     ("<", (
@@ -36,7 +38,7 @@ _BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
     )),
     ("<=", (
         r"at (?:the )?most|(?:a )?maximum(?: of)?|max\.?|up to|as (?:much|many|high) as|within",
-        r"capped at|limited to",
+        rf"capped at|limited to|at or (?:below|under)|(?:less|lower) or equal to|max(?:imum|\.)? {_SPENT}(?: of)?",
         r"<=|=<|≤|⩽",
     )),
     (">", (
@@ -82,9 +84,13 @@ _DIRECTIONS: list[tuple[Operator, re.Pattern[str]]] = [
     ("<=", re.compile(_OR_BEYOND.format("below|under"), re.IGNORECASE)),
 ]
 _BOUNDS: list[tuple[Operator, re.Pattern[str]]] = [
-    (">=", re.compile(_BOUND.format("minimum|min"), re.IGNORECASE)),
-    ("<=", re.compile(_BOUND.format("maximum|max|tops"), re.IGNORECASE)),
+    (
+        ">=",
+        re.compile(_BOUND.format(r"minimum|min|at least|upwards?|up(?!\s+(?:to|from|by))"), re.IGNORECASE),
+    ),
+    ("<=", re.compile(_BOUND.format("maximum|max|tops|at most"), re.IGNORECASE)),
 ]
+_NAMED = re.compile(r"\s(?:of\s)?[A-Za-z]+(?:\s[A-Za-z]+)?(?=\s+or\s)")
 _OPERATORS: dict[tuple[bool, bool], Operator] = {
     (True, False): ">", (False, False): "<", (True, True): ">=", (False, True): "<=",
 }  # fmt: skip
@@ -128,7 +134,8 @@ def _condition(query: str, quantity: Quantity, floor: int) -> Condition | None:
 def _behind(query: str, quantity: Quantity) -> tuple[Operator, int] | None:
     """The operator that stands behind the unit ("5 kg or more") or the number ("5 or more children")."""
     end = quantity.span[1]
-    for position in (end, quantity.value_span[1]):
+    named = _NAMED.match(query, end)  # "16 GB of RAM or more"
+    for position in (end, quantity.value_span[1], *([named.end()] if named else [])):
         if match := BEHIND.match(query, position):
             return _OPERATORS[asks_for_more(match[1], quantity.dimension), True], match.end()
         for operator, pattern in _DIRECTIONS:
