@@ -38,7 +38,8 @@ _BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
     )),
     ("<=", (
         r"at (?:the )?most|(?:a )?maximum(?: of)?|max\.?|up to|as (?:much|many|high) as|within",
-        rf"capped at|limited to|at or (?:below|under)|(?:less|lower) or equal to|max(?:imum|\.)? {_SPENT}(?: of)?",
+        r"capped at|limited to|at or (?:below|under)|(?:less|lower) or equal to",
+        rf"max(?:imum|\.)? {_SPENT}(?: of)?",
         r"<=|=<|≤|⩽",
     )),
     (">", (
