@@ -88,7 +88,9 @@ def cli_page() -> str:
         "",
     ]
     for path, command in known:
-        lines += [f"## `{path}`", "", clean(command.help), ""]
+        meaning, _, examples = clean(command.help).partition("\n\nExample")
+        lines += [f"## `{path}`", "", meaning, ""]
+        lines += ["```console", *(line.strip() for line in examples.splitlines()[1:]), "```", ""]
         rows = [option_row(parameter) for parameter in command.params if parameter.name != "help"]
         if rows:
             lines += ["| option | meaning | default |", "|---|---|---|", *rows, ""]

@@ -24,6 +24,7 @@ from numcolbert.cli import (
     serve,
     train,
 )
+from numcolbert.cli.helptexts import lay_out_help
 from numcolbert.cli.notices import plain_warnings
 from numcolbert.cli.output import print_error
 from numcolbert.errors import NumColBERTError
@@ -50,6 +51,7 @@ app.command("evaluate")(evaluate.evaluate)
 app.add_typer(baseline.app, name="baseline")
 app.command("reproduce")(reproduce.reproduce)
 app.command("train")(train.train)
+lay_out_help(app)
 
 
 def _print_version(wanted: bool) -> None:

@@ -36,7 +36,10 @@ def serve(
 ) -> None:
     """Serve an index over HTTP, with a search page.
 
-    Example: [bold]numcolbert serve idx --port 8080[/bold], then open http://127.0.0.1:8080
+    It says where once it listens, by default at http://127.0.0.1:8080; Ctrl-C ends it after the requests that
+    are under way.
+
+    Example: [bold]numcolbert serve idx --port 8080[/bold]
     """
     listener = listen(host, port)
     spare_threads()
