@@ -8,6 +8,8 @@ import lzma
 import resource
 import subprocess
 import sys
+from datetime import date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -82,11 +84,62 @@ def test_parquet(tmp_path: Path) -> None:
         list(read(write(tmp_path / "b.parquet", "PAR1 no")))
 
 
+def test_parquet_values_become_json(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    columns = {
+        "id": ["a", None],
+        "text": ["one", "two"],
+        "day": [date(2024, 5, 6)] * 2,
+        "price": [Decimal("1.50"), None],
+        "share": [float("nan"), 0.5],
+        "key": [b"\xff"] * 2,
+        "moments": [[datetime(2024, 5, 6, 7)]] * 2,
+    }
+    parquet.write_table(pyarrow.table(columns), tmp_path / "a.parquet")
+    first, second = read(tmp_path / "a.parquet")
+    assert (first.id, second.id) == ("a", "2")
+    assert first.metadata == {
+        "day": "2024-05-06", "price": 1.5, "share": None, "key": "ff", "moments": ["2024-05-06T07:00:00"]
+    }  # fmt: skip
+
+
+def test_a_parquet_file_damaged_in_the_middle(tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    table = pyarrow.table({"text": [f"value {i * 7919}" for i in range(9000)]})
+    parquet.write_table(table, tmp_path / "a.parquet", row_group_size=3000, use_dictionary=False)
+    content = bytearray((tmp_path / "a.parquet").read_bytes())
+    third = len(content) // 2
+    content[third : third + 2000] = b"\xaa" * 2000
+    file = write(tmp_path / "b.parquet", bytes(content))
+    with pytest.raises(InputError, match=r"damaged after row \d+"):
+        list(read(file))
+    reader = read(file, skip_bad=True)
+    assert 0 < len(list(reader)) < 9000
+    assert reader.skipped == 1
+
+
+def test_missing_ids_and_values_in_json(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.jsonl", '{"id": null, "text": "a", "n": NaN}\n{"id": null, "text": "b"}\n')
+    assert [(d.id, d.metadata.get("n")) for d in read(file)] == [("1", None), ("2", None)]
+
+
+def test_utf_16_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is UTF-16") as caught:
+        list(read(write(tmp_path / "a.txt", "5 kg".encode("utf-16"))))
+    assert "iconv -f utf-16" in caught.value.hint
+
+
 BAD_LINES = {
     "json": ("a.jsonl", b'{"text": "ok"}\n{"id": 2, "te\n', r"Line 2 of '.*a.jsonl' is not valid JSON"),
     "no object": ("a.jsonl", b'{"text": "ok"}\n[1]\n', r"Line 2 of .* is not a JSON object"),
     "no field": ("a.jsonl", b'{"text": "ok"}\n{"body": "x"}\n', r"Line 2 .* no field 'text'; it has 'body'"),
     "no text": ("a.jsonl", b'{"text": "ok"}\n{"text": 5}\n', r"Line 2 of .* has no text in its field 'text'"),
+    "half a character": ("a.jsonl", b'{"text": "ok"}\n{"text": "\\ud800"}\n', "half of a surrogate"),
+    "endless number": ("a.jsonl", b'{"text": "ok"}\n{"text": "a", "n": %s}\n' % (b"9" * 5000), "too long"),
     "latin1": ("a.txt", "fine\ncaf\xe9\n".encode("latin1"), r"Line 2 of .* is not UTF-8 \(byte 4\)"),
     "binary": ("a.txt", b"fine\n\x7fELF\0\0\n", r"Line 2 of .* holds binary data"),
     "binary without noughts": ("a.txt", b"fine\n\x89PNG\x02\xff\n", r"Line 2 of .* holds binary data"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -24,6 +25,30 @@ class Fields:
         return (self.id, "_id", "doc_id", "doc") if self.id == "id" else (self.id,)
 
 
+# NaN and Infinity are not JSON, but what other programs write for a value that is missing.
+_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+def _record(line: str) -> Any:
+    record = _DECODER.decode(line)
+    if _SURROGATE.search(line):
+        json.dumps(record, ensure_ascii=False).encode()  # half a character cannot be stored
+    return record
+
+
+def _reason(error: ValueError | RecursionError) -> str:
+    match error:
+        case json.JSONDecodeError():
+            return error.msg
+        case UnicodeEncodeError():
+            return "half of a surrogate pair"
+        case RecursionError():
+            return "nested too deep"
+        case _:  # Python refuses integers of thousands of digits
+            return "a number is too long"
+
+
 def documents(
     lines: Iterable[tuple[int, str]], fields: Fields, faults: Faults
 ) -> Iterator[tuple[int, bool, Document]]:
@@ -32,10 +57,9 @@ def documents(
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
-            reason = error.msg if isinstance(error, json.JSONDecodeError) else "nested too deep"
-            faults.at(number, f"is not valid JSON ({reason})", hint=SKIP_HINT, cause=error)
+            record = _record(line)
+        except (ValueError, RecursionError) as error:
+            faults.at(number, f"is not valid JSON ({_reason(error)})", hint=SKIP_HINT, cause=error)
             continue
         if not isinstance(record, dict):
             faults.at(number, "is not a JSON object", hint='write one {"id": ..., "text": ...} a line')
@@ -57,13 +81,17 @@ def _document(
             hint="name the field that holds the text with --text-field",
         )
         return
-    key = next((k for k in fields.ids if k in record), None)
+    key = _id_field(record, fields)
     rest = {k: v for k, v in record.items() if k not in (fields.text, key)}
     yield number, key is not None, Document(str(record[key]) if key else str(number), text, rest)
 
 
+def _id_field(record: dict[str, Any], fields: Fields) -> str | None:
+    return next((name for name in fields.ids if record.get(name) is not None), None)
+
+
 def _sentences(number: int, record: dict[str, Any], fields: Fields) -> Iterator[tuple[int, bool, Document]]:
-    key = next((k for k in fields.ids if k in record), None)
+    key = _id_field(record, fields)
     name = str(record[key]) if key else str(number)
     rest = {k: v for k, v in record.items() if k not in ("sentences", key)}
     for position, sentence in enumerate(record["sentences"]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import lzma
 import re
 import zlib
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -17,7 +18,6 @@ LONGEST_LINE = 16 * 2**20
 
 # Control characters that no text has: not tab, line ends, form feed or escape.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def numbered_lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
@@ -34,12 +34,16 @@ def numbered_lines(path: Path, faults: Faults) -> Iterator[tuple[int, str]]:
                 return
             number += 1
             if number == 1:
-                raw = raw.removeprefix(BYTE_ORDER_MARK)
+                raw = raw.removeprefix(BOM_UTF8)
             if not whole:
                 faults.at(
                     number,
                     f"is longer than {LONGEST_LINE // 2**20} MB",
                     hint="write one document a line, or pass --skip-bad to leave it out",
+                )
+            elif number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+                faults.at(
+                    number, "is UTF-16, not UTF-8", hint="convert it: iconv -f utf-16 -t utf-8 OLD > NEW"
                 )
             elif _BINARY.search(raw):
                 faults.at(

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date, time, timedelta
+from decimal import Decimal
+from math import isfinite
 from pathlib import Path
+from typing import Any
 
 from numcolbert.data.readers.faults import Faults
 from numcolbert.data.readers.jsonl import Fields
@@ -37,13 +41,47 @@ def documents(path: Path, fields: Fields, faults: Faults) -> Iterator[tuple[int,
                 hint="name the column that holds the text with --text-field",
             )
         key = next((name for name in fields.ids if name in columns), None)
-        number = 0
+        for number, record in enumerate(_records(file, faults, pyarrow.ArrowException), 1):
+            text = record[fields.text]
+            if not isinstance(text, str):
+                faults.at(number, f"has no text in its column '{fields.text}'", hint="see --skip-bad")
+                continue
+            rest = {k: _plain(v) for k, v in record.items() if k not in (fields.text, key)}
+            id = record[key] if key else None
+            yield number, id is not None, Document(str(number if id is None else id), text, rest)
+
+
+def _records(file: Any, faults: Faults, arrow_error: type[Exception]) -> Iterator[dict[str, Any]]:
+    rows = 0
+    try:
         for batch in file.iter_batches(batch_size=BATCH):
             for record in batch.to_pylist():
-                number += 1
-                text = record[fields.text]
-                if not isinstance(text, str):
-                    faults.at(number, f"has no text in its column '{fields.text}'", hint="see --skip-bad")
-                    continue
-                rest = {k: v for k, v in record.items() if k not in (fields.text, key)}
-                yield number, key is not None, Document(str(record[key]) if key else str(number), text, rest)
+                rows += 1
+                yield record
+    except (arrow_error, OSError) as error:
+        faults.report(
+            f"The Parquet file '{faults.path}' is damaged after row {rows}: {str(error).rstrip('.')}.",
+            hint="fetch it again, or pass --skip-bad to keep what can be read",
+            cause=error,
+        )
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: dates and times in ISO form, decimals as numbers, bytes in hexadecimal."""
+    match value:
+        case date() | time():  # a datetime is a date
+            return value.isoformat()
+        case timedelta():
+            return value.total_seconds()
+        case Decimal():
+            return float(value) if value.is_finite() else None
+        case float():
+            return value if isfinite(value) else None
+        case bytes():
+            return value.hex()
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case dict():
+            return {str(k): _plain(v) for k, v in value.items()}
+        case _:
+            return value
