@@ -204,3 +204,11 @@ def test_a_newer_format(run: Any, idx: Path) -> None:
     path = idx / "manifest.json"
     path.write_text(path.read_text().replace('"format": 1', '"format": 99'))
     refused(run("search", idx, "SSD"), 1, "format 99", "upgrade")
+
+
+def test_a_wrong_call_is_told_like_every_other_mistake(run: Any, idx: Path) -> None:
+    refused(run("serch"), 2, "No such command 'serch'", "search")
+    refused(run("search", idx), 2, "Missing argument 'QUERY'", "numcolbert search --help")
+    refused(run("search", idx, "q", "-k", "0"), 2, "-k")
+    refused(run("search", idx, "q", "--sideways"), 2, "--sideways")
+    refused(run("serve", idx, "--port", "99999"), 2, "--port", "numcolbert serve --help")

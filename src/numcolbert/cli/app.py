@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -27,8 +27,11 @@ from numcolbert.cli import (
 from numcolbert.cli.helptexts import lay_out_help
 from numcolbert.cli.notices import plain_warnings
 from numcolbert.cli.output import print_error
-from numcolbert.errors import NumColBERTError
+from numcolbert.errors import NumColBERTError, UsageError
 from numcolbert.progress import TerminalListener, listening
+
+INTERRUPTED = 130
+"""The exit code by which shells know Ctrl-C."""
 
 app = typer.Typer(
     name="numcolbert",
@@ -69,15 +72,39 @@ def _root(
     """Search that understands numbers."""
 
 
+# What the command-line framework itself refuses: BadParameter, UsageError, and this base of both, which has
+# no public name.
+_Refusal: type[Exception] = typer.BadParameter.__mro__[2]
+
+
 def main() -> None:
+    code: object = 0
     try:
         with listening(TerminalListener()), plain_warnings():
-            app()
+            code = app(prog_name="numcolbert", standalone_mode=False)
     except NumColBERTError as error:
         print_error(error)
-        sys.exit(error.exit_code)
+        code = error.exit_code
+    except _Refusal as error:
+        code = _explain_refusal(error)
     except BrokenPipeError:
         sys.stderr.close()  # the reader (`| head`) has enough
     except KeyboardInterrupt:
+        code = INTERRUPTED
+    except typer.Abort:  # the end of the input where an answer was asked for
+        code = 1
+    if code == INTERRUPTED:
         typer.echo("interrupted", err=True)
-        sys.exit(130)
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _explain_refusal(error: Any) -> int:
+    """Two lines like every other error, or the help where nothing was asked."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()
+        return int(error.exit_code)
+    message = error.format_message().strip()
+    command = error.ctx.command_path if getattr(error, "ctx", None) else "numcolbert"
+    sentence = message if message.endswith((".", "?")) else f"{message}."
+    print_error(UsageError(sentence, hint=f"{command} --help shows what it takes"))
+    return UsageError.exit_code

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
+from contextlib import suppress
 from importlib.resources import files
 from itertools import zip_longest
 from pathlib import Path
@@ -146,8 +147,9 @@ def _converse(comparer: Comparer, k: int) -> None:
     from numcolbert.errors import NumColBERTError
 
     typer.echo("\nTry a query of your own (an empty line ends; --serve opens the page).")
-    while text := typer.prompt("query", default="", show_default=False).strip():
-        try:
-            _show(comparer.compare(text, k))
-        except NumColBERTError as error:
-            print_error(error)
+    with suppress(typer.Abort):  # Ctrl-D or Ctrl-C ends as well
+        while text := typer.prompt("query", default="", show_default=False).strip():
+            try:
+                _show(comparer.compare(text, k))
+            except NumColBERTError as error:
+                print_error(error)

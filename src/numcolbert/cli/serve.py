@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from numcolbert.cli.documents import ModelOption
+from numcolbert.cli.index.add import IndexArgument
 from numcolbert.cli.loading import open_index
 from numcolbert.cli.output import print_json
 from numcolbert.errors import ConflictError, StorageError
@@ -23,7 +23,7 @@ PortOption = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen 
 
 
 def serve(
-    index: Annotated[Path, typer.Argument(help="The index folder.", show_default=False)],
+    index: IndexArgument,
     host: HostOption = "127.0.0.1",
     port: PortOption = 8080,
     read_only: Annotated[
