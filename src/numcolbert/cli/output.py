@@ -37,11 +37,13 @@ def print_json(value: Any) -> None:
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
-    """A rich table on a terminal, tab-separated lines elsewhere."""
+    """A rich table on a terminal, where an empty one is not shown; tab-separated lines elsewhere."""
     texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for line in [list(columns), *texts]:
             typer.echo("\t".join(line))
+        return
+    if not texts:
         return
     from rich.console import Console
     from rich.table import Table

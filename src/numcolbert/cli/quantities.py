@@ -36,6 +36,8 @@ def quantities(
         answers = [_as_dict(*result) for result in results]
         print_json(answers if text == "-" else answers[0])
         return
+    if not any(found for _, found, _ in results):
+        typer.echo("no quantities", err=True)
     print_table(
         ("quantity", "value", "unit", "dimension", "base value", "span"),
         [_row(one, quantity) for one, found, _ in results for quantity in found],

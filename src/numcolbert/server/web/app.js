@@ -118,7 +118,7 @@ async function addTexts(event) {
     $("text").value = "";
     showAbout();
     showProblem(null);
-    search();
+    if (state.query) search();
   } catch (error) {
     showProblem(error);
   }
