@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 
+MAIN = [sys.executable, "-c", "from numcolbert.cli.app import main; main()"]
+
+
 def run(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from numcolbert.cli.app import main; main()", *arguments]
-    return subprocess.run(command, input=stdin, capture_output=True, text=True)
+    return subprocess.run([*MAIN, *arguments], input=stdin, capture_output=True, encoding="utf-8")
 
 
 def test_table_of_quantities_and_conditions() -> None:
@@ -31,6 +33,12 @@ def test_json_has_exact_spans() -> None:
 def test_standard_input_is_read_line_by_line() -> None:
     done = run("quantities", "-", "--json", stdin="5 kg\nnothing\n7 miles\n")
     assert [len(one["quantities"]) for one in json.loads(done.stdout)] == [1, 0, 1]
+
+
+def test_a_line_that_is_not_utf_8_is_named() -> None:
+    done = subprocess.run([*MAIN, "quantities", "-"], input=b"5 kg\ncaf\xe9 5 kg\n", capture_output=True)
+    assert done.returncode == 1
+    assert b"Line 2 of the standard input is not UTF-8 (byte 4)." in done.stderr
 
 
 def test_empty_input_gets_a_hint() -> None:

@@ -54,13 +54,15 @@ def quantities(
 
 
 def _lines() -> Iterator[str]:
-    try:
-        for line in sys.stdin:
-            yield line.rstrip("\n")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            "Standard input is not UTF-8 text.", hint="convert it first, for instance with iconv"
-        ) from error
+    """Bytes, decoded here: some locales let anything pass as text."""
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        try:
+            yield line.decode("utf-8").rstrip("\r\n")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"Line {number} of the standard input is not UTF-8 (byte {error.start + 1}).",
+                hint="convert it, for example: iconv -f latin1 -t utf-8 OLD | numcolbert quantities -",
+            ) from error
 
 
 def _is_stated(condition: Condition) -> bool:
