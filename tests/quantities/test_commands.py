@@ -7,7 +7,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-
 MAIN = [sys.executable, "-c", "from numcolbert.cli.app import main; main()"]
 
 
