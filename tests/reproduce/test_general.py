@@ -9,7 +9,12 @@ from pathlib import Path
 import pytest
 
 from numcolbert.errors import InputError, NotFoundError
-from numcolbert.reproduce.general import import_general
+from numcolbert.evaluate.trec import write_run
+from numcolbert.reproduce.general import import_general, main
+from numcolbert.reproduce.page import main_grid
+from numcolbert.reproduce.runs import Workshop, find_run
+from numcolbert.reproduce.spec import load_table
+from numcolbert.reproduce.table import make_tables
 from numcolbert.train.benchmarks import read_benchmark, read_corpus
 
 
@@ -43,6 +48,39 @@ def test_both_sets(source: Path, tmp_path: Path) -> None:
     squad = read_benchmark(tmp_path / "squad-sentences")
     assert squad.query_texts == ["who?", "what?"]
     assert squad.qrels == {"q00000": {"s00000": 1, "s00001": 1}, "q00001": {"s00000": 1}}
+
+
+@pytest.mark.train
+def test_one_command_measures_a_checkpoint(source: Path, tmp_path: Path, checkpoint: Path) -> None:
+    out = tmp_path / "runs" / "joint"
+    common = [str(source), str(tmp_path / "b"), "--device", "cpu", "--distractors", "0"]
+    assert main([*common, "--model", str(checkpoint), "-o", str(out)]) == 0
+    assert {r["name"] for r in json.loads((out / "results.json").read_text())} == {
+        "msmarco-mini",
+        "squad-sentences",
+    }
+    mini = read_benchmark(tmp_path / "b" / "msmarco-mini")
+    assert read_corpus(mini.corpus_path).ids == ["1"], "no distractor"
+    assert find_run(tmp_path / "runs", "joint", mini) == out / "msmarco-mini.gated.trec"
+    import_general(source, tmp_path / "b")
+    other = read_benchmark(tmp_path / "b" / "msmarco-mini")
+    assert find_run(tmp_path / "runs", "joint", other) is None, "made on another collection"
+    (table,) = make_tables(load_table("general"), [other], tmp_path / "runs", Workshop())
+    how = {state.name: state.how for state in table.states}
+    assert how["NumColBERT (joint)"].startswith("to be measured: its run was made on another edition")
+
+
+def test_what_joint_training_keeps(tmp_path: Path, source: Path) -> None:
+    import_general(source, tmp_path / "b")
+    squad = read_benchmark(tmp_path / "b" / "squad-sentences")
+    right = {"q00000": {"s00000": 2.0}, "q00001": {"s00000": 2.0}}
+    write_run(tmp_path / "r" / "colbert-general" / "squad-sentences.trec", right, "x")
+    write_run(tmp_path / "r" / "joint" / "squad-sentences.trec", {"q00000": {"s00000": 2.0}}, "x")
+    (table,) = make_tables(load_table("general"), [squad], tmp_path / "r", Workshop())
+    notes = main_grid(table).notes
+    assert any(
+        n.startswith("NumColBERT (joint) against ColBERT (general pairs): 50.0% of its RR@10") for n in notes
+    )
 
 
 def test_bad_files(source: Path, tmp_path: Path) -> None:

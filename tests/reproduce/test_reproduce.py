@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from numcolbert.evaluate.trec import read_run, write_run
 from numcolbert.reproduce.page import main_grid, table_grids
 from numcolbert.reproduce.runs import Workshop, find_run, made_run
 from numcolbert.reproduce.spec import TABLES, RowSpec, TableSpec, load_table
-from numcolbert.reproduce.summary import summary
+from numcolbert.reproduce.summary import suites_summary, summary
 from numcolbert.reproduce.systems import SYSTEMS, find_system
 from numcolbert.reproduce.table import make_tables
 from numcolbert.train.benchmarks import read_benchmark
@@ -111,6 +112,7 @@ def test_a_run_from_elsewhere_completes_the_rows_that_stand_on_it(benchmarks: Pa
     )
     assert table.comparison is not None and table.comparison.baseline == "ColBERT_ft"
     means = {row.system: row.cells["nDCG@10"].mean for row in table.comparison.overall.rows}
+    assert any("QColBERT stands on 2 hits a query, not 1,000." in note for note in main_grid(table).notes)
     assert means["NumColBERT"] == 1.0 and means["QColBERT"] == 1.0 and means["ColBERT_ft"] < 1
     assert summary(table).startswith("openfinquant: NumColBERT reaches nDCG@10 1.000, the best of")
     assert "Against ColBERT_ft it gains" in summary(table)
@@ -127,6 +129,18 @@ def test_suites_have_tables_of_their_own(benchmarks: Path, tmp_path: Path) -> No
     assert (tmp_path / "runs" / "bm25" / "openfinquant-bounds.trec").is_file()
 
 
+def test_a_bad_run_file_costs_its_own_row_only(benchmarks: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "runs" / "numcolbert" / "openfinquant.trec"
+    bad.parent.mkdir(parents=True)
+    bad.write_text("q1 Q0 d1 1 high x\n")
+    (table,) = make_tables(
+        load_table("main"), [read_benchmark(benchmarks / "openfinquant")], tmp_path / "runs", Workshop()
+    )
+    how = {state.name: state.how for state in table.states}
+    assert "line 1" in how["NumColBERT"].lower() and "'high', which is not a number" in how["NumColBERT"]
+    assert table.comparison is not None
+
+
 def test_defeats_come_first(benchmarks: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     write_run(runs / "numcolbert" / "openfinquant.trec", {"q1": {"d4": 1.0}}, "x")
@@ -135,6 +149,14 @@ def test_defeats_come_first(benchmarks: Path, tmp_path: Path) -> None:
     )
     text = summary(table)
     assert "NumColBERT reaches nDCG@10 0.000 and loses to" in text and "gold" not in text
+    suite = replace(table, benchmark="openfinquant/bounds")
+    assert suites_summary([suite]).startswith("It is behind on 1 of 1 suites: openfinquant/bounds (0.000, ")
+    assert suites_summary([]) == ""
+    write_run(runs / "colbert-ft" / "openfinquant.trec", PERFECT, "x")
+    (table,) = make_tables(
+        load_table("main"), [read_benchmark(benchmarks / "openfinquant")], runs, Workshop()
+    )
+    assert "Against ColBERT_ft it loses 1.000 (significant" in summary(table)
 
 
 def test_positives_are_tested_with_tukey(benchmarks: Path, tmp_path: Path) -> None:

@@ -97,6 +97,7 @@ def rank(
     """Rank each benchmark, write runs to `out`, and give the measures. A shared corpus is read once."""
     from numcolbert.baselines.collection import read_documents, read_queries
     from numcolbert.train.benchmarks import write_run
+    from numcolbert.train.fingerprint import write_note
     from numcolbert.train.measures import mean_measures
 
     indexed: Path | None = None
@@ -109,7 +110,9 @@ def rank(
         results[benchmark.name] = mean_measures({q: list(hits) for q, hits in run.items()}, benchmark.qrels)
         if out is not None:
             name = benchmark.name.replace("/", "-")
-            write_run(out / f"{name}.trec", {q: list(hits.items()) for q, hits in run.items()}, out.name)
+            path = out / f"{name}.trec"
+            write_run(path, {q: list(hits.items()) for q, hits in run.items()}, out.name)
+            write_note(path, benchmark)
             (out / "results.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
     return results
 

@@ -234,13 +234,15 @@ def train_deepquant(
             given, torch.cat([p.exponent for p in parts]), torch.cat([p.mantissa for p in parts])
         )
         size = len(asked.ids)
-        passages, values, masks = (
-            in_order(tensors, batch).split(size)
+        numbers, values, masks = (
+            in_order(tensors, batch)
             for tensors in ([p.given for p in parts], [given.value], [given.number_mask])
         )
         order = [
-            model.order_loss(queries.asked, numbers, (asked.value, asked.number_mask), (value, mask))
-            for numbers, value, mask in zip(passages, values, masks, strict=True)
+            model.order_loss(
+                queries.asked, numbers[half], (asked.value, asked.number_mask), (values[half], masks[half])
+            )
+            for half in (slice(0, size), slice(size, None))  # the positives, the negatives
         ]
         return {
             "retrieval": retrieval_loss(scores / temperature, batch["rivals"]),

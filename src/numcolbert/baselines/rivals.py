@@ -41,7 +41,8 @@ def rivals(labels: dict[str, Tensor]) -> Tensor:
     value, base_value, base_high = real.unbind(dim=1)
     mention = torch.zeros(len(whole), 0, dtype=torch.bool, device=whole.device)
     conditions = Conditions(query, operator, unit, dimension, pair, value, base_value, base_high, mention)
-    documents = DocumentQuantities(*labels["quantity_whole"], labels["quantity_value"])
+    units, dimensions, pairs = labels["quantity_whole"].unbind(dim=0)
+    documents = DocumentQuantities(units, dimensions, pairs, labels["quantity_value"])
     key = labels["document_key"]
     batch = len(key) // 2
     answers = known_answers(conditions, documents, batch)

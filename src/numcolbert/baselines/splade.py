@@ -148,7 +148,7 @@ def train_splade(
     # The decoder's weight is the word embedding, which belongs to the backbone.
     heads = [*head.transform.parameters(), head.decoder.bias]
     fitted = fit(model, heads, SpladeText(model), losses, recipe, folder)
-    model.save_pretrained(str(folder))
+    model.save_pretrained(str(folder), create_model_card=False)
     return model, fitted
 
 

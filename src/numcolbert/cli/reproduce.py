@@ -37,6 +37,13 @@ def reproduce(
     medquant: Annotated[
         Path | None, typer.Option("--medquant", help="The authors' MedQuant folder, to be measured as well.")
     ] = None,
+    train: Annotated[
+        str | None,
+        typer.Option("--train", help="Recipe to train on the authors' sentences, where runs are missing."),
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", help="Change the recipe: section.key=value; may be repeated.")
+    ] = None,
     general: Annotated[
         Path | None, typer.Option("--general", help="Folder of the general sets, for the table 'general'.")
     ] = None,
@@ -69,9 +76,15 @@ def reproduce(
     from numcolbert.reproduce.table import make_tables
     from numcolbert.train.benchmarks import read_benchmark, with_suites
 
+    if train is not None and finquant is None and medquant is None:
+        raise UsageError("There is nothing to train on.", hint="name --finquant or --medquant")
     for name, folder in (("finquant", finquant), ("medquant", medquant)):
         if folder is not None:
             import_original(folder, benchmarks / name)
+            if train is not None:
+                from numcolbert.reproduce.training import train_systems
+
+                train_systems(benchmarks / name, runs, train, changes or ())
     if general is not None:
         import_general(general, benchmarks)
     names = TABLES if table == "all" else (table,)

@@ -1,5 +1,9 @@
 """General retrieval sets, small stand-ins for MS MARCO, as benchmark folders.
 
+    python -m numcolbert.reproduce.general SOURCE BENCHMARKS [--model CHECKPOINT -o RUNS/SYSTEM]
+
+writes the folders and, with a model, ranks them; it needs what training needs and nothing more. SOURCE holds
+
     msmarco_mini_corpus.jsonl   {"_id", "text"}     judged passages of MS MARCO (TREC DL 2019)
     msmarco_mini_queries.jsonl  {"_id", "text"}
     msmarco_mini_qrels.tsv      query, passage, grade
@@ -11,23 +15,28 @@ Each may be compressed (.xz, .gz).
 
 from __future__ import annotations
 
+import argparse
 import json
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from numcolbert.errors import InputError, NotFoundError
+from numcolbert.errors import InputError, NotFoundError, NumColBERTError
 from numcolbert.evaluate.trec import Qrels, write_qrels
 from numcolbert.files import open_binary, replacing_folder
 
-
-def import_general(source: Path, target: Path) -> None:
-    """Write `msmarco-mini` and `squad-sentences` below `target`; older ones are replaced."""
-    _msmarco(source, target / "msmarco-mini")
-    _squad(source, target / "squad-sentences")
+GENERAL = ("msmarco-mini", "squad-sentences")
 
 
-def _msmarco(source: Path, target: Path) -> None:
+def import_general(source: Path, target: Path, *, distractors: int | None = None) -> None:
+    """Write both sets below `target`, replacing older ones, with so many `distractors` or all there are."""
+    _msmarco(source, target / GENERAL[0], distractors)
+    _squad(source, target / GENERAL[1])
+
+
+def _msmarco(source: Path, target: Path, most: int | None) -> None:
     passages = {str(row["_id"]): str(row["text"]) for row in _rows(source, "msmarco_mini_corpus.jsonl")}
     queries = {str(row["_id"]): str(row["text"]) for row in _rows(source, "msmarco_mini_queries.jsonl")}
     qrels: Qrels = {}
@@ -43,7 +52,7 @@ def _msmarco(source: Path, target: Path) -> None:
     judged = {query: grades for query, grades in qrels.items() if query in queries}
     distractors = {
         "_".join(str(row["id"]).split()): str(row["text"])
-        for row in _rows(source, "wikipedia_passages*.jsonl")
+        for row in islice(_rows(source, "wikipedia_passages*.jsonl"), most)
     }
     _write(target, distractors | passages, {query: queries[query] for query in judged}, judged)
 
@@ -94,3 +103,35 @@ def _rows(folder: Path, pattern: str) -> Iterable[dict[str, Any]]:
                 f"Line {number} of '{path}' is not JSON: {error}.", hint="mend or remove it"
             ) from error
         yield row
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m numcolbert.reproduce.general",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("source", type=Path, help="folder of the files")
+    parser.add_argument("benchmarks", type=Path, help="folder to write the two benchmarks to")
+    parser.add_argument("--distractors", type=int, help="passages of Wikipedia to keep; all if left out")
+    parser.add_argument("--model", help="checkpoint to rank them with")
+    parser.add_argument("-o", "--out", type=Path, help="folder for its run files and results.json")
+    parser.add_argument("--device", default="auto")
+    chosen = parser.parse_args(arguments)
+    if (chosen.model is None) != (chosen.out is None):
+        parser.error("--model and --out belong together")
+    try:
+        import_general(chosen.source, chosen.benchmarks, distractors=chosen.distractors)
+    except NumColBERTError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    if chosen.model is None:
+        return 0
+    from numcolbert.train import evaluate
+
+    folders = [str(chosen.benchmarks / name) for name in GENERAL]
+    return evaluate.main([chosen.model, *folders, "-o", str(chosen.out), "--device", chosen.device])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

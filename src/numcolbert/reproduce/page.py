@@ -13,7 +13,7 @@ from numcolbert.report.html import Page, Picture, Section
 from numcolbert.report.tables import table_grid, tukey_grid
 from numcolbert.reproduce.engines import EngineRow, engine_grid
 from numcolbert.reproduce.spec import TableSpec
-from numcolbert.reproduce.summary import summary
+from numcolbert.reproduce.summary import suites_summary, summary
 from numcolbert.reproduce.table import BenchmarkTable
 
 
@@ -40,12 +40,13 @@ def main_grid(table: BenchmarkTable) -> Grid:
         measured = {row[0].text: row[1:] for row in grid.rows}
         notes = list(grid.notes)
     data = spec.paper_data.get(table.benchmark)
-    columns = ["system", *spec.measures]
+    columns = ["system", *spec.measures, *spec.facts]
     if data is not None:
         columns += [f"{measure} (paper, {data})" for measure in spec.paper_measures]
     rows = []
     for row, state in zip(spec.rows, table.states, strict=True):
-        ours = measured.get(row.name) or [Entry("–", detail=state.how)] * len(spec.measures)
+        ours = [*(measured.get(row.name) or [Entry("–", detail=state.how)] * len(spec.measures))]
+        ours += [_fact(state.facts.get(name)) for name in spec.facts]
         name = f"{row.name} *" if row.upper_bound else row.name
         entries = [Entry(name, detail=row.note), *ours]
         if data is not None:
@@ -54,9 +55,39 @@ def main_grid(table: BenchmarkTable) -> Grid:
         rows.append(entries)
     if any(row.upper_bound for row in spec.rows):
         notes.append("* An upper bound: it is given the query's condition.")
+    notes += _kept(table)
+    notes += [f"{s.name} {s.warning}." for s in table.states if s.warning]
     notes += [f"{s.name}: {s.how}." for s in table.states if s.path is None]
     count = f" ({comparison.overall.queries:,} queries)" if comparison else ""
     return Grid(f"{table.benchmark}{count}", columns, rows, notes)
+
+
+def _fact(value: float | None) -> Entry:
+    return Entry("–" if value is None else f"{value:,.3g}" if value < 100 else f"{value:,.0f}")
+
+
+def _kept(table: BenchmarkTable) -> list[str]:
+    """How much of another system's quality the subject keeps."""
+    spec, comparison = table.spec, table.comparison
+    reference = spec.kept.get(table.benchmark)
+    if comparison is None or reference is None:
+        return []
+    rows = {row.system: row for row in comparison.overall.rows}
+    if spec.subject not in rows or reference not in rows:
+        return []
+    shares = [
+        f"{rows[spec.subject].cells[m].mean / rows[reference].cells[m].mean:.1%} of its {m}"
+        for m in comparison.measures
+        if rows[reference].cells[m].mean
+    ]
+    return [f"{spec.subject} against {reference}: " + ", ".join(shares) + "."]
+
+
+def first_paragraph(tables: Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]]) -> list[str]:
+    """What a reader must know before any table: defeats first, for each benchmark and for the suites."""
+    made = [table for _, some in tables[:1] for table in some]
+    suites = suites_summary([table for table in made if table.is_suite])
+    return [*(summary(table) for table in made if not table.is_suite), *([suites] if suites else [])]
 
 
 def report_page(
@@ -74,7 +105,7 @@ def report_page(
         sections.append(Section("Engines", [engine_grid(engines)]))
     if pictures:
         sections.append(Section("Figures", pictures=pictures))
-    first = [summary(table) for _, made in tables[:1] for table in made if not table.is_suite]
+    first = first_paragraph(tables)
     facts = {
         "software": f"numcolbert {__version__}, Python {platform.python_version()}",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -9,7 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numcolbert.errors import InputError
-from numcolbert.report.figures import latency_curve, operator_bars, training_curve, tsne_scatter
+from numcolbert.report.figures import (
+    latency_curve,
+    nbits_curve,
+    operator_bars,
+    training_curve,
+    tsne_scatter,
+)
 from numcolbert.report.html import Picture
 from numcolbert.reproduce.engines import EngineRow
 from numcolbert.reproduce.table import BenchmarkTable
@@ -36,6 +43,28 @@ def operator_pictures(table: BenchmarkTable, folder: Path) -> list[Picture]:
         path = operator_bars(values, measure, folder / f"{name}.png")
         pictures.append(Picture(path, f"{table.benchmark}: {measure} by operator"))
     return pictures
+
+
+_BITS = re.compile(r"(?P<model>.+), (?:(?P<bits>\d+) bits?|exact)")
+EXACT_BITS = 16
+"""What the exact engine stores."""
+
+
+def nbits_pictures(table: BenchmarkTable, folder: Path) -> list[Picture]:
+    """Quality against bits, one curve a model; none for tables whose rows name no bits."""
+    if table.comparison is None:
+        return []
+    measure = table.comparison.measures[0]
+    curves: dict[str, dict[int, float]] = {}
+    for row in table.comparison.overall.rows:
+        found = _BITS.fullmatch(row.system)
+        if found:
+            bits = int(found["bits"]) if found["bits"] else EXACT_BITS
+            curves.setdefault(found["model"], {})[bits] = row.cells[measure].mean
+    if not any(len(curve) > 1 for curve in curves.values()):
+        return []
+    path = nbits_curve(curves, measure, folder / f"nbits-{table.benchmark}.png")
+    return [Picture(path, f"{table.benchmark}: {measure} against bits per value (16: exact)")]
 
 
 def number_tokens(

@@ -12,8 +12,8 @@ from numcolbert.files import replacing_folder
 from numcolbert.report.grid import to_latex, to_markdown
 from numcolbert.report.html import write
 from numcolbert.reproduce.engines import EngineRow, engine_grid
-from numcolbert.reproduce.page import report_page, table_grids
-from numcolbert.reproduce.pictures import Draw, operator_pictures
+from numcolbert.reproduce.page import first_paragraph, report_page, table_grids
+from numcolbert.reproduce.pictures import Draw, nbits_pictures, operator_pictures
 from numcolbert.reproduce.spec import TableSpec
 from numcolbert.reproduce.summary import summary
 from numcolbert.reproduce.table import BenchmarkTable
@@ -31,13 +31,17 @@ def write_report(
 ) -> None:
     """Write the folder; `drawings` are further figures, `engines` what the engine benchmark measured."""
     with replacing_folder(folder, overwrite=overwrite) as aside:
+        figures = aside / "figures"
         pictures = [
-            p for _, tables in made for table in tables for p in operator_pictures(table, aside / "figures")
+            picture
+            for _, tables in made
+            for table in tables
+            for picture in (*operator_pictures(table, figures), *nbits_pictures(table, figures))
         ]
-        pictures += [draw(aside / "figures") for draw in drawings]
+        pictures += [draw(figures) for draw in drawings]
         write(report_page(made, pictures, engines), aside / "report.html")
         grids = [(spec, table_grids(table)) for spec, tables in made for table in tables]
-        parts = [f"{summary(table)}\n" for _, tables in made[:1] for table in tables if not table.is_suite]
+        parts = [f"{sentence}\n" for sentence in first_paragraph(made)]
         parts += [to_markdown(grid) for _, group in grids for grid in group]
         parts += [to_markdown(engine_grid(engines))] if engines else []
         (aside / "tables.md").write_text("\n".join(parts), encoding="utf-8")
@@ -53,7 +57,10 @@ def as_values(made: Made) -> list[dict[str, Any]]:
             "table": spec.title,
             "benchmark": table.benchmark,
             "summary": summary(table),
-            "rows": [{"name": s.name, "how": s.how, "measured": s.path is not None} for s in table.states],
+            "rows": [
+                {"name": s.name, "how": s.how, "measured": s.path is not None, "facts": s.facts}
+                for s in table.states
+            ],
             "paper_data": spec.paper_data.get(table.benchmark),
             "paper": _paper(spec, table.benchmark),
             "paper_measures": list(spec.paper_measures),

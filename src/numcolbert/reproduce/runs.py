@@ -4,7 +4,8 @@
     RUNS/<system>/<benchmark>.json        how it was made, with a hash of everything it depends on
 
 Runs made elsewhere (on a training machine) lie anywhere below RUNS/<system>/ as <benchmark>.trec,
-<benchmark>.gated.trec or <benchmark>.plain.trec.
+<benchmark>.gated.trec or <benchmark>.plain.trec. Where a .made-on.json beside one says that it belongs to
+another edition of the benchmark, it is passed over.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from numcolbert.evaluate.trec import read_run, write_run
 from numcolbert.files import replacing_file, sha256
 from numcolbert.reproduce.systems import find_system
 from numcolbert.train.benchmarks import Benchmark
+from numcolbert.train.fingerprint import fingerprint, made_on
 from numcolbert.types import Document
 
 DEPTH = 1000
@@ -67,12 +69,15 @@ def file_name(benchmark: Benchmark) -> str:
 
 
 def find_run(folder: Path, system: str, benchmark: Benchmark) -> Path | None:
-    """A run of `system` made elsewhere."""
-    for variant in _VARIANTS:
-        found = sorted((folder / system).rglob(f"{file_name(benchmark)}{variant}.trec"))
-        if found:
-            return found[0]
-    return None
+    """A run of `system` made elsewhere, on this edition of the benchmark as far as its note says."""
+    found = found_runs(folder, system, benchmark)
+    return next((path for path in found if made_on(path) in (None, fingerprint(benchmark))), None)
+
+
+def found_runs(folder: Path, system: str, benchmark: Benchmark) -> list[Path]:
+    """All runs with the right name, whatever they were made on."""
+    names = [f"{file_name(benchmark)}{variant}.trec" for variant in _VARIANTS]
+    return [path for name in names for path in sorted((folder / system).rglob(name))]
 
 
 def made_run(

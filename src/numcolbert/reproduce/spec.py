@@ -57,6 +57,10 @@ class TableSpec:
     """Also one table a suite of the benchmark."""
     operators: bool = False
     """Also one table an operator."""
+    facts: tuple[str, ...] = ()
+    """Columns beside the measures, from what was noted when the runs were made."""
+    kept: dict[str, str] = field(default_factory=dict)
+    """Benchmark -> the row of whose quality the subject's share is told."""
     note: str = ""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from numcolbert.evaluate.compare import Row
 from numcolbert.reproduce.table import BenchmarkTable
 
@@ -41,7 +43,30 @@ def _against_baseline(subject: Row, baseline: Row | None, measure: str, name: st
     if baseline is None or versus is None:
         return ""
     verdict = "significant" if versus.significant else "not significant"
+    verb = "loses" if versus.test.difference < 0 else "gains"
     return (
-        f" Against {name} it gains {versus.test.difference:+.3f} "
+        f" Against {name} it {verb} {abs(versus.test.difference):.3f} "
         f"({verdict}: p = {versus.p_holm:.2g} after Holm's correction)."
     )
+
+
+def suites_summary(suites: Sequence[BenchmarkTable]) -> str:
+    """One sentence on the suites where the subject is not the best; empty where it is measured on none."""
+    behind, measured = [], 0
+    for table in suites:
+        spec, comparison = table.spec, table.comparison
+        rows = {row.system: row for row in comparison.overall.rows} if comparison else {}
+        if comparison is None or spec.subject not in rows:
+            continue
+        measured += 1
+        measure = comparison.measures[0]
+        bounds = {row.name for row in spec.rows if row.upper_bound}
+        best = max((r for n, r in rows.items() if n not in bounds), key=lambda r: r.cells[measure].mean)
+        ours = rows[spec.subject].cells[measure].mean
+        if best.cells[measure].mean > ours:
+            behind.append(f"{table.benchmark} ({ours:.3f}, {best.system} {best.cells[measure].mean:.3f})")
+    if not measured:
+        return ""
+    if not behind:
+        return f"It is the best on all {measured} suites."
+    return f"It is behind on {len(behind)} of {measured} suites: " + ", ".join(behind) + "."

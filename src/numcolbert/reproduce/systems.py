@@ -20,10 +20,14 @@ Build = Callable[[Run], Ranker]
 @dataclass(frozen=True, slots=True)
 class System:
     build: Build
-    needs_first: bool = False
-    """Whether it stands on another system's run."""
+    first_depth: int = 0
+    """Hits a query it looks at in another system's run; 0 for systems that stand on none."""
     revision: int = 1
     """Raised when its scores change, so that saved runs are made again."""
+
+    @property
+    def needs_first(self) -> bool:
+        return self.first_depth > 0
 
 
 def _bm25(sees: Sees) -> Build:
@@ -85,11 +89,11 @@ SYSTEMS: dict[str, System] = {
     "bm25-concept": System(_bm25("concept")),
     "qbm25": System(_qbm25("parsed")),
     "qbm25-gold": System(_qbm25("gold")),
-    "qcolbert": System(_qcolbert("parsed"), needs_first=True),
-    "qcolbert-gold": System(_qcolbert("gold"), needs_first=True),
-    "qsplade": System(_qsplade("parsed"), needs_first=True),
-    "qsplade-gold": System(_qsplade("gold"), needs_first=True),
-    "cross-encoder": System(_cross_encoder, needs_first=True),
+    "qcolbert": System(_qcolbert("parsed"), first_depth=1000),
+    "qcolbert-gold": System(_qcolbert("gold"), first_depth=1000),
+    "qsplade": System(_qsplade("parsed"), first_depth=1000),
+    "qsplade-gold": System(_qsplade("gold"), first_depth=1000),
+    "cross-encoder": System(_cross_encoder, first_depth=100),
 }
 
 

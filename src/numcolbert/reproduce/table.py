@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+from numcolbert.baselines.ranker import Run
 from numcolbert.errors import NumColBERTError
 from numcolbert.evaluate.compare import Comparison, compare
 from numcolbert.evaluate.slices import Slice, operator_slices
 from numcolbert.evaluate.trec import read_run
 from numcolbert.progress import clock
-from numcolbert.reproduce.runs import Workshop, find_run, made_run
+from numcolbert.reproduce.runs import Workshop, file_name, find_run, found_runs, made_run
 from numcolbert.reproduce.spec import RowSpec, TableSpec
+from numcolbert.reproduce.systems import find_system
 from numcolbert.train.benchmarks import Benchmark
 
 
@@ -24,6 +28,10 @@ class RowState:
     path: Path | None
     how: str
     """'made in 0:12', 'reused', 'found', or why there is none."""
+    facts: dict[str, float] = field(default_factory=dict)
+    """What else was measured when the run was made: milliseconds, bytes."""
+    warning: str = ""
+    """What a reader of its numbers must know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +64,17 @@ def make_tables(
 
 
 def _compared(spec: TableSpec, benchmark: Benchmark, states: list[RowState]) -> BenchmarkTable:
-    there = {state.name: state.path for state in states if state.path is not None}
+    there: dict[str, Run] = {}
+    for position, state in enumerate(states):
+        if state.path is not None:
+            try:
+                there[state.name] = read_run(state.path)
+            except NumColBERTError as error:  # one bad file must not cost the others; the table says why
+                states[position] = RowState(state.name, None, f"{error.message} ({error.hint})")
     if not there:
         return BenchmarkTable(benchmark.name, spec, states, None)
     comparison = compare(
-        {name: read_run(path) for name, path in there.items()},
+        there,
         benchmark.qrels,
         spec.baseline if spec.baseline in there else None,
         dataset=benchmark.name,
@@ -74,12 +88,14 @@ def _compared(spec: TableSpec, benchmark: Benchmark, states: list[RowState]) -> 
 def row_state(
     row: RowSpec, spec: TableSpec, benchmark: Benchmark, runs: Path, workshop: Workshop, *, run_missing: bool
 ) -> RowState:
-    if not row.measured:
+    if not row.measured or not row.made_here:
         found = find_run(runs, row.system, benchmark)
-        return RowState(row.name, found, "found" if found else row.note)
-    if not row.made_here:
-        found = find_run(runs, row.system, benchmark)
-        return RowState(row.name, found, "found" if found else _how_to_make(row))
+        if found is not None:
+            return RowState(row.name, found, "found", _facts(found, benchmark))
+        why = row.note if not row.measured else _how_to_make(row)
+        if found_runs(runs, row.system, benchmark):
+            why = f"to be measured: its run was made on another edition of the benchmark; {why}"
+        return RowState(row.name, None, why)
     first: Path | None = None
     if row.first:
         before = next((r for r in spec.rows if r.system == row.first), RowSpec(row.first, row.first))
@@ -95,7 +111,23 @@ def row_state(
     except NumColBERTError as error:
         # One row that cannot be made must not cost the others; the table says why.
         return RowState(row.name, None, f"{error.message} ({error.hint})")
-    return RowState(row.name, made.path, "reused" if made.reused else f"made in {clock(made.seconds)}")
+    how = "reused" if made.reused else f"made in {clock(made.seconds)}"
+    return RowState(row.name, made.path, how, warning=_too_shallow(row, first))
+
+
+def _too_shallow(row: RowSpec, first: Path | None) -> str:
+    """A reranker over fewer hits than published is another system; trained systems may write 100 alone."""
+    wanted = find_system(row.system).first_depth
+    if first is None or not wanted:
+        return ""
+    deepest = max(map(len, read_run(first).values()))
+    return f"stands on {deepest:,} hits a query, not {wanted:,}" if deepest < wanted else ""
+
+
+def _facts(run: Path, benchmark: Benchmark) -> dict[str, float]:
+    path = run.with_name(f"{file_name(benchmark)}.facts.json")
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    return {name: float(value) for name, value in found.items()}
 
 
 def _how_to_make(row: RowSpec) -> str:

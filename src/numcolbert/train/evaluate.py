@@ -2,7 +2,8 @@
 
     python -m numcolbert.train.evaluate MODEL BENCHMARK... -o OUT
 
-writes TREC run files and results.json to OUT and prints a table. Needs no ir-measures.
+writes TREC run files and results.json to OUT and prints a table. Needs no ir-measures. With --candidates RUN
+each query is ranked among the documents that RUN holds for it, as in MS MARCO's reranking task.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from numcolbert.errors import NumColBERTError
 from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.progress import TerminalListener, listening
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus, with_suites, write_run
+from numcolbert.train.fingerprint import write_note
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.model_setup import choose_device, skipped_document_ids, text_settings
 from numcolbert.train.packed import PackedEncoder
@@ -119,10 +121,7 @@ def evaluate(
             queries = encode_queries(
                 ranker.encoder, ranker.gate, ranker.reader, benchmark.query_texts, ranker.device
             )
-            plain = torch.ones_like(queries.gates)
-            variants = (
-                {"gated": queries.gates, "ungated": plain} if ranker.gate is not None else {"plain": plain}
-            )
+            variants = variants_of(queries, gated=ranker.gate is not None)
             scores = score_all(queries, list(variants.values()), groups)
             result = Result(benchmark.name, len(benchmark.query_ids), len(corpus.ids), 0.0, {})
             for variant, score in zip(variants, scores, strict=True):
@@ -135,7 +134,7 @@ def evaluate(
                         for subset, qrels in benchmark.subsets.items()
                     }
                 if out is not None:
-                    write_run(out / f"{_file_name(benchmark.name)}.{variant}.trec", ranked, variant)
+                    _save_run(out, benchmark, variant, ranked)
             if ranker.gate is not None:
                 result.detector = detector_measures(queries, benchmark)
             result.seconds = round(time.monotonic() - start, 2)
@@ -145,8 +144,36 @@ def evaluate(
     return results
 
 
-def _file_name(name: str) -> str:
-    return name.replace("/", "-")
+def variants_of(queries: EncodedQueries, *, gated: bool) -> dict[str, Tensor]:
+    """The token weights a model is measured with, by name."""
+    plain = torch.ones_like(queries.gates)
+    return {"gated": queries.gates, "ungated": plain} if gated else {"plain": plain}
+
+
+def evaluate_candidates(
+    ranker: Ranker, benchmark: Benchmark, candidates: Path, out: Path, *, depth: int = DEPTH
+) -> Result:
+    """Measure the model as a reranker of a TREC run."""
+    from numcolbert.train.reranking import read_candidates, rerank
+
+    start = time.monotonic()
+    held = read_candidates(candidates)
+    rankings = rerank(ranker, benchmark, held, depth)
+    result = Result(benchmark.name, len(benchmark.query_ids), sum(map(len, held.values())), 0.0, {})
+    for variant, ranked in rankings.items():
+        names = {query: [document for document, _ in hits] for query, hits in ranked.items()}
+        result.scores[variant] = mean_measures(names, benchmark.qrels)
+        _save_run(out, benchmark, variant, ranked)
+    result.seconds = round(time.monotonic() - start, 2)
+    return result
+
+
+def _save_run(
+    out: Path, benchmark: Benchmark, variant: str, ranked: dict[str, list[tuple[str, float]]]
+) -> None:
+    path = out / f"{benchmark.name.replace('/', '-')}.{variant}.trec"
+    write_run(path, ranked, variant)
+    write_note(path, benchmark)
 
 
 def detector_measures(queries: EncodedQueries, benchmark: Benchmark) -> dict[str, float]:
@@ -233,6 +260,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--out", type=Path, required=True, help="folder for run files and results.json")
     parser.add_argument("--no-suites", action="store_true", help="leave out the folders under suites/")
     parser.add_argument("--depth", type=_positive, default=DEPTH, help="hits a query in the run files")
+    parser.add_argument("--candidates", type=Path, help="rank what this TREC run holds, and nothing else")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
     chosen = parser.parse_args(arguments)
@@ -241,7 +269,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             benchmarks = collect(chosen.benchmarks, suites=not chosen.no_suites)
             model = load_checkpoint(chosen.model, device=str(choose_device(chosen.device)))
             ranker = Ranker.of(model, precision=chosen.precision)
-            results = evaluate(ranker, benchmarks, chosen.out, depth=chosen.depth)
+            if chosen.candidates is None:
+                results = evaluate(ranker, benchmarks, chosen.out, depth=chosen.depth)
+            else:
+                results = [
+                    evaluate_candidates(ranker, b, chosen.candidates, chosen.out, depth=chosen.depth)
+                    for b in benchmarks
+                ]
     except NumColBERTError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code

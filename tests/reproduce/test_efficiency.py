@@ -1,0 +1,80 @@
+"""The engines' runs: exact and compressed, encoded once, with what they cost beside them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from numcolbert.errors import UsageError
+from numcolbert.evaluate.trec import read_run
+from numcolbert.reproduce import efficiency
+from numcolbert.reproduce.page import main_grid
+from numcolbert.reproduce.pictures import nbits_pictures
+from numcolbert.reproduce.runs import Workshop
+from numcolbert.reproduce.spec import load_table
+from numcolbert.reproduce.table import make_tables
+from numcolbert.train.benchmarks import Corpus, read_benchmark, read_corpus
+
+DIM = 16
+
+
+class Words:
+    """A word is a vector of its own: MaxSim counts the query's words in a passage."""
+
+    def __init__(self) -> None:
+        self.encoded = 0
+
+    def encode_documents(self, texts: Sequence[str]) -> list[Any]:
+        self.encoded += len(texts)
+        return [SimpleNamespace(vectors=self.vectors(text)) for text in texts]
+
+    def vectors(self, text: str) -> Any:
+        rows = [np.random.default_rng(sum(word.encode())).normal(size=DIM) for word in text.split()]
+        return np.array([row / np.linalg.norm(row) for row in rows], np.float32)
+
+
+def test_runs_and_costs(benchmarks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(efficiency, "PART", 3)
+    benchmark = read_benchmark(benchmarks / "openfinquant")
+    corpus = read_corpus(benchmark.corpus_path)
+    words = Words()
+    encoded = efficiency.encode(words, corpus.ids, corpus.texts, tmp_path / "parts")  # type: ignore[arg-type]
+    assert words.encoded == 4 and len(encoded.parts) == 2
+    encoded.parts[0].unlink()
+    encoded = efficiency.encode(words, corpus.ids, corpus.texts, tmp_path / "parts")  # type: ignore[arg-type]
+    assert words.encoded == 7, "only the part that was missing"
+    queries = [words.vectors(text) for text in benchmark.query_texts]
+    facts = efficiency.measure_engines("numcolbert", benchmark, encoded, queries, tmp_path / "runs", [8, 1])
+    assert [fact["system"] for fact in facts] == [
+        "numcolbert-exact",
+        "numcolbert-plaid8",
+        "numcolbert-plaid1",
+    ]
+    exact = read_run(tmp_path / "runs" / "numcolbert-exact" / "openfinquant.trec")
+    # "revenue above 40 dollars" has two words in common with both passages about revenue.
+    assert set(list(exact["q1"])[:2]) == {"d1", "d2"}
+    assert exact["q3"]["d3"] == pytest.approx(4, abs=1e-2)
+
+    (table,) = make_tables(load_table("efficiency"), [benchmark], tmp_path / "runs", Workshop())
+    grid = main_grid(table)
+    rows = {row[0].text: [entry.text for entry in row[1:]] for row in grid.rows}
+    assert grid.columns[3:6] == ["ms/query", "GB", "passages"]
+    assert rows["NumColBERT, 8 bits"][4] == "4" and rows["NumColBERT, 4 bits"][:2] == ["–", "–"]
+    (picture,) = nbits_pictures(table, tmp_path / "figures")
+    points = json.loads(picture.path.with_suffix(".json").read_text())
+    assert [point["bits per value"] for point in points] == [1, 8, 16]
+
+
+def test_a_cut_keeps_what_is_judged() -> None:
+    corpus = Corpus(Path("c"), [f"d{i}" for i in range(10)], [f"t{i}" for i in range(10)])
+    ids, texts = efficiency.cut(corpus, {"d3", "d7"}, 4)
+    assert {"d3", "d7"} <= set(ids) and len(ids) == 4 and texts == [f"t{i[1:]}" for i in ids]
+    assert efficiency.cut(corpus, {"d3"}, None)[0] == corpus.ids
+    with pytest.raises(UsageError, match="2 passages are judged"):
+        efficiency.cut(corpus, {"d3", "d7"}, 1)
