@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from numcolbert.data.concepts import load_pipeline, parse
 from numcolbert.data.mining import MiningSettings, mine
+from numcolbert.data.pipeline import load_pipeline, parse
 from numcolbert.data.pool import Pool
 from numcolbert.errors import MissingDependencyError
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from numcolbert.data import concepts, headlines
 from numcolbert.data.concept_table import plural, singular, table
+from numcolbert.data.pipeline import load_pipeline
 from numcolbert.errors import MissingDependencyError, UsageError
 from numcolbert.quantities import extract
 from numcolbert.types import Quantity
@@ -23,7 +24,7 @@ def pipeline() -> Any:
     if importlib.util.find_spec("spacy") is None:
         pytest.skip("needs spaCy")
     try:
-        return concepts.load_pipeline()
+        return load_pipeline()
     except MissingDependencyError as error:
         pytest.skip(error.message)
 
@@ -235,5 +236,5 @@ def test_without_spacy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(builtins, "__import__", without_spacy)
     with pytest.raises(MissingDependencyError) as caught:
-        concepts.load_pipeline()
+        load_pipeline()
     assert "numcolbert[data]" in caught.value.hint

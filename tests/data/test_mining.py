@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tests.data.mined import FILLER, mined_pool, pipeline, write_corpus
 
-from numcolbert.data.concepts import parse
 from numcolbert.data.corpora import read
 from numcolbert.data.mining import MiningSettings, mine
+from numcolbert.data.pipeline import parse
 from numcolbert.data.pool import Pool
 from numcolbert.data.sampling import choose, document_key
 from numcolbert.errors import InputError

