@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Page, Route
 
 pytestmark = pytest.mark.browser
 OpenPage = Callable[..., "Page"]
@@ -100,9 +100,25 @@ def test_an_error_is_shown_kindly_and_the_page_stays_usable(page: Page) -> None:
     page.fill("#query", "  ")
     page.press("#query", "Enter")
     assert "empty" in page.inner_text("#problem")
+    assert page.locator("body.stale").count() == 1, "the hits of the question before step back"
     ask(page, "bridges longer than 2 km")
     assert page.locator("#problem").is_hidden()
+    assert page.locator("body.stale").count() == 0
     assert page.locator(".hit").count() == 10
+
+
+def test_a_late_answer_does_not_hide_an_error(page: Page) -> None:
+    held: list[Route] = []
+    page.route("**/v1/search", lambda route: held.append(route))
+    page.fill("#query", "bridges longer than 2 km")
+    page.press("#query", "Enter")
+    page.fill("#query", "  ")
+    page.press("#query", "Enter")
+    for route in held:
+        with page.expect_response("**/v1/search"):
+            route.continue_()
+    page.wait_for_timeout(100)
+    assert "empty" in page.inner_text("#problem")
 
 
 def test_a_server_that_went_away_is_told(page: Page) -> None:

@@ -104,7 +104,8 @@ def test_quantities(server: TestClient) -> None:
         ("/v1/explain", {"query": "a", "id": "nobody"}, 404, "not_found"),
         ("/v1/documents", {"documents": []}, 422, "bad_request"),
         ("/v1/documents", {"documents": [{"text": "a"}] * 1001}, 422, "bad_input"),
-        ("/v1/nothing", {}, 405, "http"),
+        ("/v1/nothing", {}, 404, "no_route"),
+        ("/v1/index", {}, 405, "http"),
     ],
 )
 def test_bad_requests_get_a_sentence_and_a_hint(

@@ -6,6 +6,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from numcolbert.errors import NumColBERTError
 from numcolbert.server.bounds import LARGEST_BODY
@@ -29,6 +30,12 @@ def too_large() -> JSONResponse:
     return problem(413, "too_large", message, "send it in several requests")
 
 
+def _unknown(request: Request) -> bool:
+    """Behind the routes stands the page, which answers an unknown path with 405 unless it is a GET."""
+    known = any(route.matches(request.scope)[0] is Match.PARTIAL for route in request.app.routes)
+    return request.url.path.startswith("/v1/") and not known
+
+
 def add_problems(app: FastAPI) -> None:
     @app.exception_handler(NumColBERTError)
     async def ours(_: Request, error: NumColBERTError) -> JSONResponse:
@@ -47,7 +54,7 @@ def add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def framework(request: Request, error: HTTPException) -> JSONResponse:
-        if error.status_code == 404:
+        if error.status_code == 404 or (error.status_code == 405 and _unknown(request)):
             message = f"There is nothing at '{request.url.path}'."
             return problem(404, "no_route", message, "see /docs for the routes")
         if error.status_code == 413:

@@ -15,8 +15,8 @@ function showProblem(error) {
 // Answers may overtake one another while a person types and switches; only the last question counts.
 async function search() {
   const query = $("query").value.trim();
-  if (!query) return showProblem({ message: "The query is empty.", hint: "write what you are looking for, for instance “bridges longer than 2 km”" });
   const turn = ++state.latest;
+  if (!query) return showFailure({ message: "The query is empty.", hint: "write what you are looking for, for instance “bridges longer than 2 km”" });
   const body = { query, k: 10, where: $("where").value.trim() || null, verify: $("verify").checked };
   const gate = !$("ungated").checked;
   $("hits").setAttribute("aria-busy", "true");
@@ -27,13 +27,21 @@ async function search() {
     ]);
     if (turn !== state.latest) return;
     showProblem(null);
+    document.body.classList.remove("stale");
     render(shown, other, gate);
     history.replaceState(null, "", `#${encodeURIComponent(query)}`);
   } catch (error) {
-    if (turn === state.latest) showProblem(error);
+    if (turn === state.latest) showFailure(error);
   } finally {
     if (turn === state.latest) $("hits").removeAttribute("aria-busy");
   }
+}
+
+// What is still shown answers an earlier question: it stays readable, and steps back.
+function showFailure(error) {
+  $("hits").removeAttribute("aria-busy");
+  document.body.classList.add("stale");
+  showProblem(error);
 }
 
 function render(shown, other, gate) {
