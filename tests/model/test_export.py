@@ -11,6 +11,7 @@ from sentence_transformers import MultiVectorEncoder
 from transformers import MPNetConfig, MPNetModel
 
 from numcolbert.errors import ModelError
+from numcolbert.model import graph_writer
 from numcolbert.model.checkpoint import (
     ColBERTSettings,
     GateSettings,
@@ -21,7 +22,7 @@ from numcolbert.model.checkpoint import (
 )
 from numcolbert.model.encoder import Encoder, QuantityCutOffWarning
 from numcolbert.model.export import export_model, parity
-from numcolbert.model.graph import quantise_blocks
+from numcolbert.model.graph_writer import quantise_rows
 
 QUERIES = ["revenue above 20 million dollars", "phones under 500 dollars in the year 2019", "sales"]
 DOCUMENTS = ["the company reached revenue of $ 416,000.", "sales fell by 20 %", "the dose was 5 mg", ""]
@@ -181,10 +182,30 @@ def test_gate_settings_reach_the_config(make_model, tmp_path: Path) -> None:  # 
     assert GateSettings().threshold == 0.5
 
 
-def test_blocks_of_int8_give_the_weights_back_within_half_a_step() -> None:
+def test_rows_of_int8_give_the_weights_back_within_half_a_step() -> None:
     weight = np.random.default_rng(0).normal(size=(5, 70)).astype(np.float32)
-    packed, scales = quantise_blocks(weight, 32)
-    assert packed.shape == (5, 3, 32)
-    back = ((packed.astype(np.float32) - 128) * scales[..., None]).reshape(5, -1)[:, :70]
-    steps = np.repeat(scales, 32, axis=1)[:, :70]
-    assert (np.abs(back - weight) <= steps / 2 + 1e-7).all()
+    weight[2] = 0
+    packed, steps = quantise_rows(weight)
+    assert packed.dtype == np.int8
+    assert np.abs(packed).max() == 127
+    assert (np.abs(packed * steps[:, None] - weight) <= steps[:, None] / 2 + 1e-7).all()
+
+
+def test_int8_vectors_do_not_depend_on_the_rest_of_the_batch(make_model, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    export_model(make_model(), tmp_path / "m")
+    encoder = Encoder.load(tmp_path / "m", threads=1)
+    together = encoder.encode_documents(DOCUMENTS)
+    for text, document in zip(DOCUMENTS, together, strict=True):
+        np.testing.assert_allclose(encoder.encode_documents([text])[0].vectors, document.vectors, atol=2e-3)
+
+
+def test_rows_cut_into_blocks_come_closer(  # type: ignore[no-untyped-def]
+    make_model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make_model()
+    found = {}
+    for block in (8, 64):
+        monkeypatch.setattr(graph_writer, "BLOCK", block)
+        export_model(model, tmp_path / str(block))
+        found[block] = parity(model, Encoder.load(tmp_path / str(block), threads=1), QUERIES, DOCUMENTS)
+    assert found[8].mean_cosine > found[64].mean_cosine > 0.998

@@ -242,6 +242,8 @@ def _open_graph(file: Path) -> InferenceSession:
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches run side by side instead
     options.log_severity_level = 3
+    # Processors without VNNI add products up in 16 bits, which overflow; with this they take the exact way.
+    options.add_session_config_entry("session.x64quantprecision", "1")
     try:
         return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors share no base class

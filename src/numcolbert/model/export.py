@@ -23,7 +23,8 @@ from numcolbert.files import replacing_folder, sha256
 from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.model.encoder import Encoder
 from numcolbert.model.folder import GRAPH_FILE, TOKENIZER_FILE, Expansion, ModelConfig, write_config
-from numcolbert.model.graph import GatePart, Precision, Shape, Weights, encoder_graph
+from numcolbert.model.graph import GatePart, Shape, encoder_graph
+from numcolbert.model.graph_writer import Precision, Weights
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
