@@ -334,6 +334,11 @@ def test_wrong_use_is_named(options: dict, message: str) -> None:
         stream(**options)
 
 
+def test_a_pool_may_not_take_the_name_of_another_source() -> None:
+    with pytest.raises(UsageError, match="may not be called 'general'"):
+        TripleStream([tiny_pool("general")], seed=3)
+
+
 def test_bad_input_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no pair with 500"):
         stream(settings=TripleSettings(minimum_values=500))

@@ -288,6 +288,8 @@ def test_number_formats(text: str, value: float) -> None:
         ("a total of 12 092 patients", 12_092, "patient"),
         ("a loss of $(0.12) per share", -0.12, "USD/share"),
         ('a 27" screen', 27, "inch"),
+        ("149, 000 barrels", 149_000, "barrel"),
+        ("MSDC-0160 150 mg", 150, "milligram"),
         ("3·1 ± 0·3 years", 3.1, "year"),
     ],
 )
@@ -299,6 +301,11 @@ def test_parts_points_and_groups(text: str, value: float, unit: str) -> None:
 @pytest.mark.parametrize("text", ["half a loaf", "a third of a loaf", "he is half a head taller"])
 def test_a_part_of_what_is_no_unit_is_read_loosely_at_most(text: str) -> None:
     assert extract(text) == []
+
+
+def test_a_label_with_a_colon_is_no_ratio() -> None:
+    first, second = extract("(Cohort 1: 2.5–15 mg, Cohort 2: 5–20 mg)")
+    assert (first.low, first.high, second.low, second.high) == (2.5, 15, 5, 20)
 
 
 def test_a_closing_quote_is_no_inch() -> None:

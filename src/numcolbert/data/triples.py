@@ -151,6 +151,10 @@ def mix_of(pools: Sequence[str], mix: Mapping[str, float] | None, *, general: bo
     """The weight of each source; checks the names."""
     if len(set(pools)) < len(pools):
         raise UsageError(f"Two pools have the same name: {', '.join(pools)}.", hint="name them apart")
+    if taken := [name for name in pools if name in ("attributes", "general")]:
+        raise UsageError(
+            f"A pool may not be called '{taken[0]}': another source is.", hint="mine it with another --name"
+        )
     known = [*pools, "attributes", *(["general"] if general else [])]
     if mix is None:
         weights = {"attributes": _ATTRIBUTE_SHARE if pools else 1.0}

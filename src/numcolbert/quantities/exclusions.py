@@ -29,16 +29,17 @@ _BLOCKED = re.compile(
   | (?:\d{{1,3}}[-.\s])?\(?\d{{3}}\)?[-.\s]\d{{3}}[-.]\d{{4}}\b | 1-8\d\d-[\w-]+  # telephone
   | \d+(?:\.\d+){{2,}}\b  # 3.2.1
   | \d+(?:[-–]\d+){{2,}}(?![\w.,%]\d|\d|%)  # 978-3-16-148410-0
-  | 0\d(?:\d+|-\d{{2,}})(?:[\s./-]\d{{2,}})*(?![\d%])  # 0800 123 456
   | \d['’]\s?\d{{1,2}}(?:["”″]|['’]{{2}})?(?!\d)  # 6'2"
   | \d{{1,4}},\s\d{{1,5}}(?:[-–]\d{{1,5}})?\s\((?:19|20)\d\d\)  # J. Chem. 12, 345 (1998)
   | \d+(?:st|nd|rd|th)\b  # ordinals
   | 10\.\d{{4,}}/\S+  # a DOI
-  | \d{{1,3}}\s?[:∶]\s?\d{{1,3}}(?:,?\d{{1,3}})*(?:[-–]\d+)?(?!\d)  # 2:1, 1:10,000
+  | \d{{1,3}}(?P<gap>\s?)[:∶](?P=gap)\d{{1,3}}(?:,?\d{{3}})*(?:[-–]\d+)?(?!\d)  # 2:1, 1:10,000
+  | \d{{1,3}}\s?:\s?\d{{2,5}}[-–]\d{{2,5}}(?=[).;,]|$)  # Lancet 21: 1121–1127
   | 24/7\b | 9/11\b | (?-i:(?:[2-6]G|[23]D|[48]K|3M|[1-4]Q(?:\d\d)?|[12]H(?:\d\d)?)\b) | 401\s?(?:\(k\)|k\b)
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_NOUGHT_FIRST = re.compile(r"(?P<first>0\d(?:\d+|-\d{2,}))(?:[\s./-]\d{2,})*(?![\d%])")  # 0800 123 456
 _DATE = re.compile(  # what follows a month: "29", "29-30, 2019", "2019"
     r"(?:\d{1,2}(?:st|nd|rd|th)?(?:\s?(?:-|–|to|and|or|,)\s?\d{1,2}(?:st|nd|rd|th)?(?![\d.%]))*"
     r"(?:,?\s+(?:1[5-9]|20)\d\d\b)?|(?:1[5-9]|20)\d\d)(?![\d%]|[.,]\d)"
@@ -69,6 +70,9 @@ def blocked_until(text: str, start: int) -> int | None:
         if match[0] == "3M" and (previous == "$" or surfaces.simple_unit(text, match.end())):
             return None  # "3M dlrs" are three million
         return match.end()
+    if text[start] == "0" and (match := _NOUGHT_FIRST.match(text, start)):
+        # In "MSDC-0160 150 mg" the name ends with its first group.
+        return match.end("first") if surfaces.simple_unit(text, match.end()) else match.end()
     if previous == "[" and (match := _CITATION.match(text, start)):
         return match.end()
     if previous == "(" and not _AMOUNT_OPENED.search(text, 0, start) and (match := _CITED.match(text, start)):

@@ -25,13 +25,11 @@ class Fields:
         return (self.id, "_id", "doc_id", "doc") if self.id == "id" else (self.id,)
 
 
-# NaN and Infinity are not JSON, but what other programs write for a value that is missing.
-_DECODER = json.JSONDecoder(parse_constant=lambda _: None)
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def _record(line: str) -> Any:
-    record = _DECODER.decode(line)
+    record = json.loads(line)
     if _SURROGATE.search(line):
         json.dumps(record, ensure_ascii=False).encode()  # half a character cannot be stored
     return record
