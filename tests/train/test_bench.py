@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,19 +10,50 @@ from numcolbert.train.bench import main, profile, report
 from numcolbert.train.recipe import load_recipe
 
 
+def changes(backbone: Path, triples_file: Path) -> list[str]:
+    return [
+        f"model.backbone={backbone}",
+        f"data.triples={triples_file}",
+        "data.workers=0",
+        "model.encoder.dim=16",
+    ]
+
+
 def test_the_bench_measures_every_part_and_the_stock_loop(
     backbone: Path, triples_file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    changes = [f"model.backbone={backbone}", f"data.triples={triples_file}", "data.workers=0"]
-    found = profile(load_recipe("tiny-cpu", [*changes, "model.encoder.dim=16"]), seconds=0.3)
+    told: list[str] = []
+    recipe = load_recipe("tiny-cpu", changes(backbone, triples_file))
+    found = profile(recipe, seconds=0.3, detailed=True, say=told.append)
     assert found.triples_per_s > 0
-    assert found.data_alone > 0
+    assert found.data_alone > found.triples_per_s
+    assert 0 < found.data_wait < 1
+    assert found.replayed == 0  # there is no GPU here
+    assert found.unrecorded > 0
+    assert any(name.startswith("aten::") for name, _, _ in found.host_operations)
     assert found.stock["stock loop"] > 0
     assert set(found.parts_ms) == {"encoder", "MaxSim and losses", "optimiser", "whole step"}
-    assert all(milliseconds > 0 for milliseconds in found.parts_ms.values())
+    assert found.parts_ms["whole step"] > found.parts_ms["optimiser"]
     assert "data alone" in report(found)
+    assert [line.split()[0] for line in told[:5]] == ["model", "first", "data", "warm", "training"]
     assert list(tmp_path.iterdir()) == []
+
+
+def test_mpnet_is_measured_too_and_figures_are_told_as_they_come(
+    mpnet: Path, triples_file: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = [argument for change in changes(mpnet, triples_file) for argument in ("--set", change)]
+    assert main(["tiny-cpu", *settings, "--seconds", "0.2", "--no-stock"]) == 0
+    printed = capsys.readouterr()
+    assert "BucketedAttention" in printed.out
+    assert "stock" not in printed.out
+    assert " s  training " in printed.err
+
+
+def test_worker_processes_of_the_bench_start_without_torch() -> None:
+    script = "import sys, numcolbert.train.bench, numcolbert.train.workers; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
 
 def test_a_wrong_recipe_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

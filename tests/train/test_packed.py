@@ -142,7 +142,8 @@ def test_bucketed_attention_equals_attention_one_by_one() -> None:
     attention = choose_attention(
         "bucketed", device=torch.device("cpu"), dtype=torch.float32, heads=2, head_dim=8, biased=False
     )
-    out = attention(q, k, v, make_layout(lengths, buckets=True), None)
+    layout = make_layout(lengths, buckets=True)
+    out = attention(q, k, v, layout, attention.masks(layout, None, torch.float32))
     start = 0
     for length in lengths:
         part = slice(start, start + length)

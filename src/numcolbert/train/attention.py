@@ -81,12 +81,17 @@ def make_layout(
     )
 
 
+Masks = tuple[Tensor, ...]
+
+
 class Attention(Protocol):
     needs_buckets: bool
 
-    def __call__(
-        self, query: Tensor, key: Tensor, value: Tensor, layout: Layout, bias: Tensor | None
-    ) -> Tensor:
+    def masks(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> Masks:
+        """What all layers share, made once; `bias` is [heads, longest, longest] by distance."""
+        ...
+
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor, layout: Layout, masks: Masks, /) -> Tensor:
         """[tokens, heads, head_dim] each, in and out."""
         ...
 
@@ -94,22 +99,25 @@ class Attention(Protocol):
 class BucketedAttention:
     needs_buckets = True
 
-    def __call__(
-        self, query: Tensor, key: Tensor, value: Tensor, layout: Layout, bias: Tensor | None
-    ) -> Tensor:
+    def masks(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> Masks:
+        """One a bucket: [count, 1, 1, length] bool, with a bias [count, heads, length, length]."""
+        kept = [real[:, None, None, :] for _, real in layout.buckets]
+        if bias is None:
+            return tuple(kept)
+        least = torch.finfo(dtype).min
+        corners = [bias[:, : real.shape[1], : real.shape[1]].to(dtype) for _, real in layout.buckets]
+        return tuple(torch.where(real, corner, least) for real, corner in zip(kept, corners, strict=True))
+
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor, layout: Layout, masks: Masks, /) -> Tensor:
         heads, width = query.shape[1:]
         done = []
-        for index, real in layout.buckets:
+        for (index, _), mask in zip(layout.buckets, masks, strict=True):
             count, length = index.shape
             flat = index.reshape(-1)
             q, k, v = (
                 part.index_select(0, flat).view(count, length, heads, width).transpose(1, 2)
                 for part in (query, key, value)
             )  # [count, heads, length, width]
-            mask: Tensor = real[:, None, None, :]
-            if bias is not None:
-                corner = bias[:, :length, :length].to(q.dtype)
-                mask = torch.where(mask, corner, corner.new_tensor(torch.finfo(q.dtype).min))
             out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
             done.append(out.transpose(1, 2).reshape(count * length, heads, width))
         if layout.inverse is None:
@@ -125,11 +133,12 @@ class VarlenAttention:
 
         self._kernel: Any = varlen_attn
 
-    def __call__(
-        self, query: Tensor, key: Tensor, value: Tensor, layout: Layout, bias: Tensor | None
-    ) -> Tensor:
+    def masks(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> Masks:  # noqa: ARG002
         if bias is not None:
             raise UsageError("Flash attention takes no position bias.", hint="set run.attention = 'bucketed'")
+        return ()
+
+    def __call__(self, query: Tensor, key: Tensor, value: Tensor, layout: Layout, _masks: Masks, /) -> Tensor:
         starts, longest = layout.starts, layout.longest
         out: Tensor = self._kernel(query, key, value, starts, starts, longest, longest)
         return out
@@ -151,7 +160,8 @@ def varlen_works(device: torch.device, dtype: torch.dtype, heads: int, head_dim:
         parts = torch.randn(shape, device=device, dtype=dtype).requires_grad_()
         results = []
         for attention in (VarlenAttention(), BucketedAttention()):
-            out = attention(parts[0], parts[1], parts[2], layout, None)
+            masks = attention.masks(layout, None, dtype)
+            out = attention(parts[0], parts[1], parts[2], layout, masks)
             (gradient,) = torch.autograd.grad(out.float().square().sum(), parts)
             results.append((out.float(), gradient.float()))
         (out, gradient), (expected, expected_gradient) = results

@@ -15,7 +15,7 @@ from torch import Tensor
 from numcolbert.train.attention import Layout, make_layout
 from numcolbert.train.labels import Conditions, DocumentQuantities
 from numcolbert.train.packed import PackedTokens
-from numcolbert.train.transport import Block, from_block
+from numcolbert.train.transport import Block, Entry, from_block
 from numcolbert.train.workers import Feed, FeedSettings
 
 _DTYPES = {
@@ -28,19 +28,30 @@ _DTYPES = {
 
 
 @dataclass(frozen=True)
-class Batch:
-    """One batch on the device. Documents: all positives, then all negatives."""
+class Form:
+    """What shapes a batch's arrays have: batches of one form go through the very same kernels."""
 
-    tokens: PackedTokens
+    entries: tuple[Entry, ...]
     queries: int
     query_width: int
     document_width: int
     query_tokens: int
-    """Tokens of all queries together; they lie at the beginning of the stream."""
+    """At least as many as all queries have together; they lie at the beginning of the stream."""
+    document_groups: tuple[tuple[int, int, int], ...]
+    """(first, last + 1, longest) in the order of length."""
+    longest: int
+
+
+@dataclass(frozen=True)
+class Batch:
+    """One batch on the device. Documents: all positives, then all negatives."""
+
+    form: Form
+    buffer: Tensor
+    """The bytes that all tensors but the buckets are views of."""
+    tokens: PackedTokens
     real_tokens: int
     document_order: Tensor  # [2B], shortest first
-    document_groups: tuple[tuple[int, int, int], ...]
-    """(first, last + 1, longest) in that order."""
     word_mask: Tensor  # [B, Tq]
     conditions: Conditions
     quantities: DocumentQuantities
@@ -48,13 +59,21 @@ class Batch:
     ready: Any = None
     """A CUDA event after which the copy has arrived."""
 
+    @property
+    def queries(self) -> int:
+        return self.form.queries
+
+    def copy(self) -> Batch:
+        """The same batch in memory of its own, without buckets."""
+        return _assemble(self.form, self.buffer.clone(), None, self.real_tokens)
+
     def wait(self) -> Batch:
         if self.ready is not None:
             stream = torch.cuda.current_stream()
             stream.wait_event(self.ready)
-            # Tell the allocator that this stream uses them too; all but the buckets share one allocation.
+            # Tell the allocator that this stream uses them too.
             layout = self.tokens.layout
-            for tensor in (self.tokens.ids, *(t for bucket in layout.buckets for t in bucket)):
+            for tensor in (self.buffer, *(t for bucket in layout.buckets for t in bucket)):
                 tensor.record_stream(stream)
             if layout.inverse is not None:
                 layout.inverse.record_stream(stream)
@@ -67,30 +86,46 @@ def to_device(
 ) -> Batch:
     """Copy a block in one piece and view its arrays there."""
     host = from_block(block)
-    raw = torch.frombuffer(block.data, dtype=torch.uint8)
-    ready = None
-    if device.type == "cuda":
-        with torch.cuda.stream(stream):
-            pinned = torch.empty(raw.shape, dtype=torch.uint8, pin_memory=True)
-            pinned.copy_(raw)
-            moved = pinned.to(device, non_blocking=True)
-            tensors = _views(block, moved)
-            layout = _layout(host["starts"], tensors["starts"], buckets, longest, device)
-            ready = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            ready.record(stream)
-    else:
-        tensors = _views(block, raw.to(device))
-        layout = _layout(host["starts"], tensors["starts"], buckets, longest, device)
-    count, longest_query, longest_document, in_queries, in_documents = (int(n) for n in host["sizes"])
-    return Batch(
-        tokens=PackedTokens(tensors["ids"], tensors["positions"], layout),
+    count, query_width, document_width, query_tokens, real_tokens = (int(n) for n in host["sizes"])
+    form = Form(
+        entries=block.entries,
         queries=count,
-        query_width=-(-longest_query // 8) * 8,
-        document_width=-(-longest_document // 16) * 16,
-        query_tokens=in_queries,
-        real_tokens=in_queries + in_documents,
-        document_order=tensors["document_order"],
+        query_width=query_width,
+        document_width=document_width,
+        query_tokens=query_tokens,
         document_groups=tuple((int(a), int(b), int(width)) for a, b, width in host["document_groups"]),
+        longest=longest,
+    )
+    raw = torch.frombuffer(block.data, dtype=torch.uint8)
+    lengths = np.diff(host["starts"]).astype(np.int64)
+
+    def layout() -> Layout | None:
+        return make_layout(lengths, buckets=True, longest=longest, device=device) if buckets else None
+
+    if device.type != "cuda":
+        return _assemble(form, raw.to(device), layout(), real_tokens)
+    with torch.cuda.stream(stream):
+        pinned = torch.empty(raw.shape, dtype=torch.uint8, pin_memory=True)
+        pinned.copy_(raw)
+        moved = pinned.to(device, non_blocking=True)
+        bucketed = layout()
+        ready = torch.cuda.Event()  # type: ignore[no-untyped-call]
+        ready.record(stream)
+        return _assemble(form, moved, bucketed, real_tokens, ready)
+
+
+def _assemble(
+    form: Form, buffer: Tensor, layout: Layout | None, real_tokens: int, ready: Any = None
+) -> Batch:
+    tensors = _views(form.entries, buffer)
+    return Batch(
+        form=form,
+        buffer=buffer,
+        tokens=PackedTokens(
+            tensors["ids"], tensors["positions"], layout or Layout(tensors["starts"], form.longest)
+        ),
+        real_tokens=real_tokens,
+        document_order=tensors["document_order"],
         word_mask=tensors["word_mask"],
         conditions=Conditions(
             **{name: tensors[f"condition_{name}"] for name in Conditions.__dataclass_fields__}
@@ -103,23 +138,11 @@ def to_device(
     )
 
 
-def _views(block: Block, buffer: Tensor) -> dict[str, Tensor]:
+def _views(entries: tuple[Entry, ...], buffer: Tensor) -> dict[str, Tensor]:
     return {
         name: buffer[offset : offset + size].view(_DTYPES[dtype]).view(shape)
-        for name, dtype, shape, offset, size in block.entries
+        for name, dtype, shape, offset, size in entries
     }
-
-
-def _layout(
-    starts: np.ndarray[Any, np.dtype[Any]],
-    on_device: Tensor,
-    buckets: bool,
-    longest: int,
-    device: torch.device,
-) -> Layout:
-    if not buckets:
-        return Layout(on_device, longest)
-    return make_layout(np.diff(starts).astype(np.int64), buckets=True, longest=longest, device=device)
 
 
 class BatchStream:

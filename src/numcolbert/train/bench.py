@@ -1,29 +1,27 @@
 """How fast a recipe trains, where the time goes, and the stock trainer beside it.
 
-python -m numcolbert.train.bench RECIPE [--set section.key=value ...] [--seconds 10]
+python -m numcolbert.train.bench RECIPE [--set section.key=value ...] [--seconds 10] [--no-stock] [--profile]
+
+What is measured is printed line by line on stderr while it runs, and together on stdout at the end.
 """
 
+# No torch at the top: worker processes import the module a program was started with, and should start fast.
 from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
-
-import torch
-from torch import nn
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
 
 from numcolbert.errors import NumColBERTError
-from numcolbert.train.batches import Batch, BatchStream
-from numcolbert.train.recipe import Recipe, load_recipe
-from numcolbert.train.schedule import Budget
-from numcolbert.train.stock_bench import stock_rate
-from numcolbert.train.trainer import Trainer
-from numcolbert.train.workers import Feed, FeedSettings
+
+if TYPE_CHECKING:
+    from numcolbert.train.recipe import Recipe
+
+Say = Callable[[str], None]
 
 
 @dataclass
@@ -34,158 +32,46 @@ class Profile:
     attention: str
     compiled: bool
     batch: int
-    tokens_per_triple: float
+    tokens_per_triple: float = 0.0
     triples_per_s: float = 0.0
     tokens_per_s: float = 0.0
     data_alone: float = 0.0
+    data_wait: float = 0.0
+    """Share of the time in which the loop waited for the next batch."""
+    replayed: float = 0.0
+    """Share of the steps that were replayed from a recording."""
+    unrecorded: float = 0.0
+    """Triples a second with every kernel started from Python; only in a detailed profile."""
     parts_ms: dict[str, float] = field(default_factory=dict)
     gpu_share: float | None = None
     """Time in which a kernel ran over wall-clock time, with data flowing."""
+    kernels_per_step: float = 0.0
     operations: list[tuple[str, float, float]] = field(default_factory=list)
     """Name, milliseconds a step, calls a step of the most expensive kernels."""
+    host_operations: list[tuple[str, float, float]] = field(default_factory=list)
+    """The same of what the processor does, in steps that are not replayed; only in a detailed profile."""
     stock: dict[str, float] = field(default_factory=dict)
     """Triples a second of sentence-transformers' own trainer and loss."""
 
 
-def profile(recipe: Recipe, seconds: float = 10.0, *, stock: bool = True) -> Profile:
-    """Measure a recipe: the data side alone, the parts of a step, whole steps with data flowing."""
-    # No evaluation, and an output nobody needs: only the speed counts.
-    run = replace(recipe.run, evaluate_during=(), evaluate_at_end=(), resume=False, steps=1_000_000)
-    recipe = replace(recipe, run=run)
-    trainer = Trainer(recipe, Budget(run.steps), writes=False)
-    feed = FeedSettings(recipe.data, trainer.text, recipe.optimiser.batch, run.seed)
-    encoder = trainer.module.encoder
-    rate = data_rate(feed, seconds / 2)
-    with BatchStream(feed, trainer.device, buckets=encoder.needs_buckets) as batches:
-        batch = next(batches)
-        found = Profile(
-            device=_device_name(trainer.device),
-            attention=type(encoder.attention).__name__,
-            compiled=encoder.compiled,
-            batch=recipe.optimiser.batch,
-            tokens_per_triple=round(batch.real_tokens / batch.queries, 1),
-            data_alone=round(rate, 1),
-        )
-        found.parts_ms = step_parts(trainer, batch)
-        _steps(trainer, batches, seconds=min(5.0, seconds))  # warm: every shape compiled
-        steps, tokens, wall = _steps(trainer, batches, seconds=seconds)
-        found.triples_per_s = round(steps * found.batch / wall, 1)
-        found.tokens_per_s = round(tokens / wall)
-        if trainer.device.type == "cuda":
-            found.gpu_share, found.operations = kernel_times(trainer, batches)
-    if stock:
-        found.stock = stock_rate(recipe, trainer.device, seconds)
-    return found
+def profile(
+    recipe: Recipe,
+    seconds: float = 10.0,
+    *,
+    stock: bool = True,
+    detailed: bool = False,
+    say: Say | None = None,
+) -> Profile:
+    """Measure a recipe: the data side alone, whole steps with data flowing, the parts of a step.
 
+    Args:
+        seconds: How long each rate is measured; no leg takes much longer, but for compiling.
+        detailed: Also which kernels and which work of the processor take the time.
+        say: Told each figure as soon as there is one.
+    """
+    from numcolbert.train.measure import measure
 
-def data_rate(settings: FeedSettings, seconds: float) -> float:
-    """Triples a second that come out of the worker processes when nobody else uses them."""
-    feed = Feed(settings)
-    try:
-        for _ in range(max(1, settings.data.workers)):
-            next(feed)  # every worker has loaded its data
-        for _ in range(settings.data.prefetch * max(1, settings.data.workers)):
-            next(feed)  # and what was made meanwhile is used up
-        start, count = time.monotonic(), 0
-        while time.monotonic() - start < seconds:
-            next(feed)
-            count += 1
-        return count * settings.batch / (time.monotonic() - start)
-    finally:
-        feed.close()
-
-
-def _one_step(trainer: Trainer, batch: Batch) -> None:
-    trainer.module(batch).loss.backward()
-    nn.utils.clip_grad_norm_(trainer.parameters, 1.0, foreach=True)
-    trainer.optimiser.step()
-    trainer.optimiser.zero_grad(set_to_none=True)
-
-
-def _steps(trainer: Trainer, batches: BatchStream, seconds: float) -> tuple[int, int, float]:
-    _wait(trainer.device)
-    start, steps, tokens = time.monotonic(), 0, 0
-    while time.monotonic() - start < seconds:
-        batch = next(batches)
-        _one_step(trainer, batch)
-        steps, tokens = steps + 1, tokens + batch.real_tokens
-    _wait(trainer.device)
-    return steps, tokens, time.monotonic() - start
-
-
-def step_parts(trainer: Trainer, batch: Batch) -> dict[str, float]:
-    """Milliseconds of the parts of one step, each alone, on one batch that lies on the device."""
-    module, device = trainer.module, trainer.device
-
-    def encoder() -> None:
-        module.encoder(batch.tokens).sum().backward()
-
-    with torch.no_grad():
-        hidden = module.encoder.hidden(batch.tokens)
-        vectors = module.encoder.project(hidden)
-
-    def loss() -> None:
-        encoded, labels, _ = module.compare(batch, hidden, vectors.detach().requires_grad_())
-        module.loss(encoded, labels).total.backward()
-
-    def optimiser() -> None:
-        nn.utils.clip_grad_norm_(trainer.parameters, 1.0, foreach=True)
-        trainer.optimiser.step()
-
-    parts = {"encoder": timed(encoder, device), "MaxSim and losses": timed(loss, device)}
-    _one_step(trainer, batch)
-    module(batch).loss.backward()  # gradients for the optimiser to work on
-    parts["optimiser"] = timed(optimiser, device)
-    trainer.optimiser.zero_grad(set_to_none=True)
-    parts["whole step"] = timed(lambda: _one_step(trainer, batch), device)
-    return parts
-
-
-def timed(work: Callable[[], None], device: torch.device, repeats: int = 10) -> float:
-    """Median milliseconds after two warm-up calls."""
-    times = []
-    for turn in range(repeats + 2):
-        _wait(device)
-        start = time.perf_counter()
-        work()
-        _wait(device)
-        if turn >= 2:
-            times.append(1e3 * (time.perf_counter() - start))
-    return round(statistics.median(times), 3)
-
-
-def kernel_times(
-    trainer: Trainer, batches: BatchStream, steps: int = 20
-) -> tuple[float, list[tuple[str, float, float]]]:
-    """Share of the wall-clock time in which a kernel ran, and the kernels that took most of it."""
-    from torch.profiler import ProfilerActivity
-    from torch.profiler import profile as recording
-
-    with recording(activities=[ProfilerActivity.CUDA]) as recorded:
-        _wait(trainer.device)
-        start = time.monotonic()
-        for _ in range(steps):
-            _one_step(trainer, next(batches))
-        _wait(trainer.device)
-        wall = time.monotonic() - start
-    rows: list[Any] = sorted(
-        recorded.key_averages(), key=lambda row: row.self_device_time_total, reverse=True
-    )
-    busy = sum(row.self_device_time_total for row in rows) / 1e6
-    top = [
-        (row.key[:70], round(row.self_device_time_total / 1e3 / steps, 3), round(row.count / steps, 1))
-        for row in rows[:15]
-    ]
-    return round(min(busy / wall, 1.0), 3), top
-
-
-def _wait(device: torch.device) -> None:
-    if device.type == "cuda":
-        torch.cuda.synchronize()
-
-
-def _device_name(device: torch.device) -> str:
-    return torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+    return measure(recipe, seconds, stock=stock, detailed=detailed, say=say or (lambda _: None))
 
 
 def report(found: Profile) -> str:
@@ -195,15 +81,31 @@ def report(found: Profile) -> str:
         f"batch             {found.batch} triples of {found.tokens_per_triple} tokens",
         f"training          {found.triples_per_s:,.0f} triples/s   {found.tokens_per_s:,.0f} tokens/s",
         f"data alone        {found.data_alone:,.0f} triples/s",
+        f"waiting for data  {found.data_wait:.0%} of the time",
+        f"replayed          {found.replayed:.0%} of the steps",
     ]
+    if found.unrecorded:
+        lines.append(f"not replayed      {found.unrecorded:,.0f} triples/s")
     lines += [f"{name:17} {value:.2f} ms" for name, value in found.parts_ms.items()]
     if found.gpu_share is not None:
-        lines.append(f"GPU share         {found.gpu_share:.0%}")
+        lines.append(f"GPU share         {found.gpu_share:.0%}, {found.kernels_per_step:,.0f} kernels a step")
     lines += [f"{name:17} {value:,.0f} triples/s" for name, value in found.stock.items()]
-    if found.operations:
-        lines.append(f"{'kernel':70} {'ms/step':>8} {'calls':>6}")
-        lines += [f"{name:70} {ms:8.3f} {calls:6.1f}" for name, ms, calls in found.operations]
+    for title, rows in (("kernel", found.operations), ("processor", found.host_operations)):
+        if rows:
+            lines.append(f"{title:70} {'ms/step':>8} {'calls':>6}")
+            lines += [f"{name:70} {ms:8.3f} {calls:6.1f}" for name, ms, calls in rows]
     return "\n".join(lines)
+
+
+def stopwatch() -> Say:
+    """Writes lines to stderr, each with the seconds since now before it."""
+    start = time.monotonic()
+
+    def say(line: str) -> None:
+        sys.stderr.write(f"{time.monotonic() - start:6.1f} s  {line}\n")
+        sys.stderr.flush()
+
+    return say
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -212,10 +114,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="section.key=value")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long each rate is measured")
     parser.add_argument("--no-stock", action="store_true", help="leave out sentence-transformers' trainer")
+    parser.add_argument(
+        "--profile", action="store_true", help="say which kernels and functions take the time"
+    )
     parser.add_argument("--json", action="store_true")
     chosen = parser.parse_args(arguments)
+    from numcolbert.train.recipe import load_recipe
+
     try:
-        found = profile(load_recipe(chosen.recipe, chosen.changes), chosen.seconds, stock=not chosen.no_stock)
+        found = profile(
+            load_recipe(chosen.recipe, chosen.changes),
+            chosen.seconds,
+            stock=not chosen.no_stock,
+            detailed=chosen.profile,
+            say=stopwatch(),
+        )
     except NumColBERTError as error:
         sys.stderr.write(f"error: {error}\n")
         return error.exit_code

@@ -24,7 +24,7 @@ class Conditions:
     """The conditions of a batch of queries, one a row; a query may have none or several."""
 
     query: Tensor  # [C] long, the row of the query in the batch
-    operator: Tensor  # [C] long, position in OPERATORS
+    operator: Tensor  # [C] long, position in OPERATORS; -1 where there is no condition
     unit: Tensor  # [C] long, -1 for a bare number
     dimension: Tensor  # [C] long
     pair: Tensor  # [C] long, -1 where the concept is not known
@@ -35,6 +35,11 @@ class Conditions:
 
     def __len__(self) -> int:
         return len(self.query)
+
+    @property
+    def real(self) -> Tensor:
+        """[C] bool: rows without an operator only fill a batch up to a usual size."""
+        return self.operator >= 0
 
     def to(self, device: torch.device | str) -> Conditions:
         return Conditions(*(getattr(self, f.name).to(device, non_blocking=True) for f in fields(self)))
@@ -127,7 +132,7 @@ def known_answers(conditions: Conditions, documents: DocumentQuantities, queries
     met = torch.zeros(queries, satisfied.shape[1], dtype=torch.long, device=satisfied.device)
     met.index_add_(0, conditions.query, satisfied.long())
     asked = torch.zeros(queries, dtype=torch.long, device=satisfied.device)
-    asked.index_add_(0, conditions.query, torch.ones_like(conditions.query))
+    asked.index_add_(0, conditions.query, conditions.real.long())
     return (met == asked[:, None]) & (asked > 0)[:, None]
 
 

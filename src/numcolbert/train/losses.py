@@ -204,14 +204,24 @@ class PropertyHeads(nn.Module):
             nothing = mentions.sum() * 0.0 + sum(p.sum() * 0.0 for p in self.parameters())
             return dict.fromkeys(("unit", "mantissa", "exponent", "operator"), nothing)
         mantissa, exponent = scientific(conditions.value)
-        unit_loss = F.cross_entropy(
-            self.unit(mentions).float(), conditions.unit, ignore_index=-1, reduction="sum"
-        )
+        real = conditions.real
+        count = real.sum().clamp(min=1)
+
+        def squared_error(head: nn.Module, wanted: Tensor) -> Tensor:
+            error = head(mentions).squeeze(-1).float() - (wanted / 10).float()
+            mean: Tensor = (error.square() * real).sum() / count
+            return mean
+
+        def cross_entropy(head: nn.Module, wanted: Tensor, counted: Tensor) -> Tensor:
+            wanted = wanted.clamp(min=-1)
+            total = F.cross_entropy(head(mentions).float(), wanted, ignore_index=-1, reduction="sum")
+            return total / counted
+
         return {
-            "unit": unit_loss / (conditions.unit >= 0).sum().clamp(min=1),
-            "mantissa": F.mse_loss(self.mantissa(mentions).squeeze(-1).float(), (mantissa / 10).float()),
-            "exponent": F.mse_loss(self.exponent(mentions).squeeze(-1).float(), (exponent / 10).float()),
-            "operator": F.cross_entropy(self.operator(mentions).float(), conditions.operator),
+            "unit": cross_entropy(self.unit, conditions.unit, (conditions.unit >= 0).sum().clamp(min=1)),
+            "mantissa": squared_error(self.mantissa, mantissa),
+            "exponent": squared_error(self.exponent, exponent),
+            "operator": cross_entropy(self.operator, conditions.operator, count),
         }
 
 

@@ -148,6 +148,7 @@ class PackedEncoder(nn.Module):
         """The backbone's last hidden states, [tokens, hidden] float32."""
         x = self._embed(tokens)
         bias = self._relative_bias(tokens.layout) if self.is_mpnet else None
+        masks = self.attention.masks(tokens.layout, bias, self.dtype)
         count, width = x.shape
         finish = self._finish if torch.is_grad_enabled() else finish_layer
         dropout = self.dropout if self.training else 0.0
@@ -155,7 +156,7 @@ class PackedEncoder(nn.Module):
             weight = torch.cat([part.weight for part in layer.qkv])
             offset = torch.cat([part.bias for part in layer.qkv])
             qkv = dense(x.to(self.dtype), weight, offset).view(count, 3, self.heads, width // self.heads)
-            context = self.attention(qkv[:, 0], qkv[:, 1], qkv[:, 2], tokens.layout, bias)
+            context = self.attention(qkv[:, 0], qkv[:, 1], qkv[:, 2], tokens.layout, masks)
             context = context.reshape(count, width)
             if finish is not finish_layer:
                 _any_length(x, context)

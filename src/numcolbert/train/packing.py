@@ -18,6 +18,14 @@ Arrays = dict[str, NDArray[Any]]
 
 _OPERATOR = {name: position for position, name in enumerate(OPERATORS)}
 
+# Sizes are rounded up coarsely: nearly all batches of a run then have the same shapes, and a step that was
+# recorded once can be replayed for the next batch.
+QUERY_WIDTH, DOCUMENT_WIDTH, GROUP_WIDTH = 48, 32, 16
+CONDITIONS_PART = 4
+"""Conditions are filled up to a multiple of this part of the batch."""
+NO_CONDITION = np.array([0, -1, -2, -2, -1])
+"""Query, operator, unit, dimension and pair of a row that fills up: equal to those of no quantity."""
+
 
 @dataclass(frozen=True)
 class PackSettings:
@@ -43,16 +51,17 @@ class BatchMaker:
         documents = self.reader.documents([p.text for p in passages])
         query_ids = [tokens.ids for tokens in queries]
         arrays = pack([*query_ids, *documents], self.settings.token_multiple, self._longest())
+        width = min(_up(max(map(len, query_ids)), QUERY_WIDTH), _up(self.reader.settings.query_length, 8))
+        in_queries = sum(map(len, query_ids))
         arrays["sizes"] = np.array(
             [
                 len(triples),
-                max(len(ids) for ids in query_ids),
-                max(len(ids) for ids in documents),
-                sum(len(ids) for ids in query_ids),
-                sum(len(ids) for ids in documents),
+                width,
+                _up(max(map(len, documents)), DOCUMENT_WIDTH),
+                min(_up(in_queries, max(1, self.settings.token_multiple // 4)), len(arrays["ids"])),
+                in_queries + sum(map(len, documents)),
             ]
         )
-        width = _up(int(arrays["sizes"][1]), 8)
         arrays |= self._words(query_ids, width)
         arrays |= self._conditions(triples, queries, width)
         arrays |= self._quantities(passages)
@@ -86,16 +95,19 @@ class BatchMaker:
             [(n, _OPERATOR[c.operator], c.unit, c.dimension, c.pair) for n, c in rows], np.int64
         ).reshape(-1, 5)
         real = np.array([(c.value, c.base_value, c.base_high) for _, c in rows], np.float64).reshape(-1, 3)
+        mention = np.array(marks, np.bool_).reshape(-1, width)
+        filling = _up(len(rows), max(1, len(triples) // CONDITIONS_PART)) - len(rows)
+        whole = np.concatenate([whole, np.tile(NO_CONDITION, (filling, 1))])
+        real = np.concatenate([real, np.zeros((filling, 3))])
         names = ("query", "operator", "unit", "dimension", "pair")
         arrays: Arrays = {f"condition_{name}": whole[:, i].copy() for i, name in enumerate(names)}
         for i, name in enumerate(("value", "base_value", "base_high")):
             arrays[f"condition_{name}"] = real[:, i].copy()
-        arrays["condition_mention"] = np.array(marks, np.bool_).reshape(-1, width)
+        arrays["condition_mention"] = np.concatenate([mention, np.zeros((filling, width), np.bool_)])
         return arrays
 
     def _quantities(self, passages: Sequence[Passage]) -> Arrays:
-        most = max((len(p.quantities) for p in passages), default=0)
-        columns = max(1, min(most, self.settings.quantities))
+        columns = max(1, self.settings.quantities)
         whole = np.full((3, len(passages), columns), -1, np.int64)
         value = np.zeros((len(passages), columns), np.float64)
         for row, passage in enumerate(passages):
@@ -108,19 +120,19 @@ class BatchMaker:
         return arrays
 
 
-def group_by_length(lengths: Sequence[int], groups: int = 4) -> Arrays:
-    """Documents in order of length, cut into groups of about as many tokens each.
+def group_by_length(lengths: Sequence[int], groups: int = 5) -> Arrays:
+    """Documents in order of length, cut into groups that get smaller towards the few long ones.
 
     Gives `document_order` and `document_groups`: rows of (first, last + 1, longest), where `longest` is
     rounded up. MaxSim pads within a group only.
     """
     sizes = np.array(lengths, np.int64)
     order = np.argsort(sizes, kind="stable")
-    share = (np.cumsum(sizes[order]) - 1) * groups // max(int(sizes.sum()), 1)
-    first = np.concatenate([[0], np.flatnonzero(np.diff(share)) + 1])
-    last = np.concatenate([first[1:], [len(sizes)]])
-    widths = [_up(int(sizes[order[end - 1]]), 8) for end in last]
-    return {"document_order": order, "document_groups": np.stack([first, last, np.array(widths)], axis=1)}
+    # By number of documents and not of tokens: the length at a rank hardly changes from batch to batch.
+    shares = 1 - (1 - np.arange(groups + 1) / groups) ** 2
+    edges = np.unique(np.round(shares * len(sizes)).astype(np.int64))
+    widths = [_up(int(sizes[order[end - 1]]), GROUP_WIDTH) for end in edges[1:]]
+    return {"document_order": order, "document_groups": np.stack([edges[:-1], edges[1:], widths], axis=1)}
 
 
 def pack(sequences: Sequence[Sequence[int]], multiple: int, longest: int) -> Arrays:

@@ -60,9 +60,10 @@ class TrainingStep(nn.Module):
     ) -> tuple[EncodedBatch, BatchLabels, Tensor | None]:
         """From the encoder's output to what the losses need; the last is the gate of each query token."""
         gate: Any = self.gate
-        starts, count = batch.tokens.layout.starts.long(), batch.queries
-        query_rows, query_mask = _rows(starts, 0, count, batch.query_width)
-        document_rows, document_mask = _rows(starts, count, 3 * count, batch.document_width)
+        form = batch.form
+        starts, count = batch.tokens.layout.starts.long(), form.queries
+        query_rows, query_mask = _rows(starts, 0, count, form.query_width)
+        document_rows, document_mask = _rows(starts, count, 3 * count, form.document_width)
         ungated = _take(vectors, query_rows)  # [B, Tq, dim]
         documents = _take(vectors, document_rows)  # [2B, Td, dim]
         skipped = self.skipped_ids
@@ -109,10 +110,11 @@ def grouped_maxsim(vectors: Tensor, batch: Batch, gates: Tensor | None, skipped:
     Query tokens come as they lie in the stream, documents in groups of similar length. The gate is a
     positive factor, so it is applied after the maximum, in float32.
     """
-    starts, count, tokens = batch.tokens.layout.starts.long(), batch.queries, batch.query_tokens
+    form = batch.form
+    starts, count, tokens = batch.tokens.layout.starts.long(), form.queries, form.query_tokens
     queries = vectors[:tokens].unsqueeze(0)  # [1, tokens, dim]
     best = []
-    for first, last, width in batch.document_groups:
+    for first, last, width in form.document_groups:
         chosen = count + batch.document_order[first:last]
         begin, end = starts[chosen, None], starts[chosen + 1, None]
         rows = begin + torch.arange(width, device=starts.device)
@@ -122,12 +124,13 @@ def grouped_maxsim(vectors: Tensor, batch: Batch, gates: Tensor | None, skipped:
         best.append(best_tokens(queries, _take(vectors, rows), mask).squeeze(0))
     maxima = torch.cat(best, dim=1)  # [tokens, 2B] in the order of length
     place = torch.arange(tokens, device=starts.device)
+    # Tokens after the last query get the number of queries, and are left out of the sum.
     query = torch.bucketize(place, starts[1 : count + 1], right=True)
     if gates is not None:
-        flat = query * gates.shape[1] + place - starts[query]
+        flat = (query * gates.shape[1] + place - starts[query]).clamp(max=gates.numel() - 1)
         maxima = maxima * gates.reshape(-1).index_select(0, flat).unsqueeze(1)
-    sums = torch.zeros(count, maxima.shape[1], device=maxima.device).index_add(0, query, maxima)
-    return sums.index_select(1, torch.argsort(batch.document_order))
+    sums = torch.zeros(count + 1, maxima.shape[1], device=maxima.device).index_add(0, query, maxima)
+    return sums[:count].index_select(1, torch.argsort(batch.document_order))
 
 
 def _rows(starts: Tensor, first: int, last: int, width: int) -> tuple[Tensor, Tensor]:

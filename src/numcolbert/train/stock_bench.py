@@ -10,20 +10,24 @@ from typing import Any
 
 import torch
 
+from numcolbert.train.bench import Say
 from numcolbert.train.model_setup import build_model
 from numcolbert.train.recipe import Recipe
 from numcolbert.train.sources import open_source
 
 log = logging.getLogger(__name__)
 
-STEPS = 12
-"""Steps of the stock trainer that are timed; it is slow, and its rate is steady."""
+STEPS = 40
+"""Steps of the stock trainer at most; it is slow, and its rate is steady."""
+WARM_UP = 2
+"""Steps that do not count."""
 
 
-def stock_rate(recipe: Recipe, device: torch.device, seconds: float) -> dict[str, float]:
+def stock_rate(recipe: Recipe, device: torch.device, seconds: float, say: Say) -> dict[str, float]:
     """Triples a second of `MultiVectorEncoderTrainer` (where `datasets` is installed) and of a plain loop.
 
-    Both use sentence-transformers' ranking loss over MaxSim with the recipe's batch, bf16 on a GPU.
+    Both use sentence-transformers' ranking loss over MaxSim with the recipe's batch, bf16 on a GPU. Each ends
+    after about `seconds`, but not before one step was timed.
     """
     batch = recipe.optimiser.batch
     triples = open_source(recipe.data, recipe.run.seed, 0).next_block(batch * STEPS)
@@ -33,12 +37,16 @@ def stock_rate(recipe: Recipe, device: torch.device, seconds: float) -> dict[str
         "negative": [t.negative.text for t in triples],
     }
     rates = {"stock loop": _loop_rate(recipe, device, columns, seconds)}
+    say(f"stock loop {rates['stock loop']:,.0f} triples/s")
     try:
         datasets = importlib.import_module("datasets")  # the trainer takes no other kind
     except ImportError:
+        say("the stock trainer needs the package datasets, which is not installed")
         return rates
     try:
-        rates["stock trainer"] = _trainer_rate(recipe, device, datasets.Dataset.from_dict(columns))
+        dataset = datasets.Dataset.from_dict(columns)
+        rates["stock trainer"] = _trainer_rate(recipe, device, dataset, seconds)
+        say(f"stock trainer {rates['stock trainer']:,.0f} triples/s")
     except Exception as error:  # noqa: BLE001  not our code; what was measured already must not be lost
         log.warning("the stock trainer does not run here: %s", error)
     return rates
@@ -56,7 +64,7 @@ def _loop_rate(recipe: Recipe, device: torch.device, columns: dict[str, list[str
     model, loss = _model_and_loss(recipe, device)
     optimiser = torch.optim.AdamW(model.parameters(), lr=recipe.optimiser.lr)
     batch = recipe.optimiser.batch
-    done, start = 0, 0.0
+    clock = _Clock(batch, seconds)
     for step in range(STEPS):
         part = slice(step * batch, (step + 1) * batch)
         features = []
@@ -72,19 +80,42 @@ def _loop_rate(recipe: Recipe, device: torch.device, columns: dict[str, list[str
         optimiser.zero_grad(set_to_none=True)
         if device.type == "cuda":
             torch.cuda.synchronize()
-        if step == 1:
-            start = time.monotonic()  # the first two warm up
-        elif step > 1:
-            done += batch
-            if time.monotonic() - start > seconds:
-                break
-    return round(done / max(time.monotonic() - start, 1e-9), 1)
+        if clock.step_ended():
+            break
+    return clock.rate
 
 
-def _trainer_rate(recipe: Recipe, device: torch.device, dataset: Any) -> float:
+class _Clock:
+    """Triples a second from the first steps on; says when enough was seen."""
+
+    def __init__(self, batch: int, seconds: float) -> None:
+        self._batch, self._seconds = batch, seconds
+        self._ends: list[float] = []
+
+    def step_ended(self) -> bool:
+        self._ends.append(time.monotonic())
+        counted = len(self._ends) - WARM_UP
+        return counted >= 1 and self._ends[-1] - self._ends[WARM_UP - 1] > self._seconds
+
+    @property
+    def rate(self) -> float:
+        counted = self._ends[WARM_UP - 1 :]
+        return round((len(counted) - 1) * self._batch / max(counted[-1] - counted[0], 1e-9), 1)
+
+
+def _trainer_rate(recipe: Recipe, device: torch.device, dataset: Any, seconds: float) -> float:
     from sentence_transformers import MultiVectorEncoderTrainer, MultiVectorEncoderTrainingArguments
+    from transformers import TrainerCallback
 
     model, loss = _model_and_loss(recipe, device)
+    clock = _Clock(recipe.optimiser.batch, seconds)
+
+    class Stop(TrainerCallback):
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:  # noqa: ARG002
+            if device.type == "cuda":
+                torch.cuda.synchronize()
+            control.should_training_stop |= clock.step_ended()
+
     with tempfile.TemporaryDirectory() as folder:
         arguments = MultiVectorEncoderTrainingArguments(
             output_dir=folder,
@@ -98,7 +129,7 @@ def _trainer_rate(recipe: Recipe, device: torch.device, dataset: Any) -> float:
             disable_tqdm=True,
             logging_strategy="no",
         )
-        trainer = MultiVectorEncoderTrainer(model=model, args=arguments, train_dataset=dataset, loss=loss)
-        start = time.monotonic()
-        trainer.train()
-        return round(STEPS * recipe.optimiser.batch / (time.monotonic() - start), 1)
+        MultiVectorEncoderTrainer(
+            model=model, args=arguments, train_dataset=dataset, loss=loss, callbacks=[Stop()]
+        ).train()
+    return clock.rate

@@ -33,6 +33,7 @@ from numcolbert.train.model_setup import build_model, choose_device, skipped_doc
 from numcolbert.train.packed import PackedEncoder
 from numcolbert.train.processes import Processes
 from numcolbert.train.recipe import OptimiserSettings, Recipe
+from numcolbert.train.replay import GradientStep
 from numcolbert.train.schedule import Budget, lr_factor
 from numcolbert.train.sources import unit_count
 from numcolbert.train.state import Position, has_state, load_state, save_state
@@ -86,7 +87,15 @@ class Trainer:
         if resumed:
             self.position = load_state(self.state_folder, self.module, self.optimiser)
             self.budget.used_before = self.position.seconds
-        self.wrapped = self.processes.wrap(self.module)
+        self.gradients = GradientStep(
+            self.processes.wrap(self.module),
+            self.parameters,
+            # Dropout draws anew in every step, and several processes average gradients in between.
+            records=self.device.type == "cuda"
+            and run.compile != "off"
+            and self.processes.count == 1
+            and not recipe.model.dropout,
+        )
         self._stop_asked = False
         self._ranker: Ranker | None = None
         self.journal: Journal | None = None
@@ -173,8 +182,7 @@ class Trainer:
                     torch.manual_seed(run.seed * 1_000_003 + step)  # so that a resumed run drops the same
                 logged = (step + 1) % run.log_every == 0 or step == 0
                 batch = next(batches)
-                result = self.wrapped(batch, measured=logged)
-                result.loss.backward()
+                result = self.gradients(batch, measured=logged)
                 norm = nn.utils.clip_grad_norm_(self.parameters, optimiser.clip, foreach=True)
                 self.optimiser.step()
                 self.optimiser.zero_grad(set_to_none=True)
