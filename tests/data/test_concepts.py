@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from numcolbert.data import concepts, headlines
 from numcolbert.data.concept_table import plural, singular, table
-from numcolbert.data.pipeline import load_pipeline
+from numcolbert.data.pipeline import load_pipeline, parse
 from numcolbert.errors import MissingDependencyError, UsageError
 from numcolbert.quantities import extract
 from numcolbert.types import Quantity
@@ -238,3 +238,18 @@ def test_without_spacy_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(MissingDependencyError) as caught:
         load_pipeline()
     assert "numcolbert[data]" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [("woman", "women"), ("human", "humans"), ("child", "children"), ("city", "cities"), ("day", "days"),
+     ("box", "boxes"), ("person", "people"), ("sheep", "sheep"), ("sales", "sales"), ("margin", "margins")],
+)  # fmt: skip
+def test_plurals(one: str, many: str) -> None:
+    assert plural(one) == many
+
+
+def test_a_scale_word_is_no_part_of_what_is_counted() -> None:
+    text = "The company has 19 mln common shares outstanding."
+    (doc,) = parse([text], pipeline())
+    assert concepts.find(doc, extract(text)) == ["common share"]

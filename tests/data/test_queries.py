@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numcolbert.data.phrases import PHRASES
 from numcolbert.data.pool import Unit
 from numcolbert.data.queries import Asked, QueryStyle, comparatives, render_query
-from numcolbert.data.writing import number_words, read_number, write_number
+from numcolbert.data.writing import attach, number_words, read_number, write_number, write_quantity
 from numcolbert.errors import UsageError
 from numcolbert.types import Operator
 
@@ -181,3 +181,18 @@ def test_a_counted_noun_agrees_with_its_number() -> None:
             "90 centres"
             in render_query([Asked("centre", ">", 90.0, centre)], rng, QueryStyle(number_style="plain")).text
         )
+
+
+@pytest.mark.parametrize(
+    ("name", "surfaces", "many"),
+    [("child", ("children", "child"), "children"), ("rct", ("RCTs", "RCT"), "rcts"), ("ox", ("ox",), "oxen")],
+)
+def test_counts_agree_in_number(name: str, surfaces: tuple[str, ...], many: str) -> None:
+    unit, rng = Unit(name, f"count:{name}", 1.0, surfaces=surfaces), Random(3)
+    assert write_quantity(5.0, unit, rng).endswith(f" {many}")
+    assert write_quantity(1.0, unit, rng).endswith(f" {name}")
+
+
+def test_no_unit_is_tied_to_a_power_of_ten() -> None:
+    rng = Random(3)
+    assert {attach("2.2e4", "km", rng) for _ in range(50)} == {"2.2e4 km"}

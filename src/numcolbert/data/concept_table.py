@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
+from numcolbert.data.plurals import plural_of
 from numcolbert.data.words import word_list
 from numcolbert.quantities.counts import singular as counted_singular
 from numcolbert.quantities.words import IRREGULAR_PLURALS
@@ -29,11 +30,7 @@ def singular(word: str) -> str:
 def plural(word: str) -> str:
     if word in PLURAL_ONLY or (word.endswith("s") and not word.endswith("ss")) or len(word) < 3:
         return word
-    if word.endswith("y") and word[-2] not in "aeiou":
-        return word[:-1] + "ies"
-    if word.endswith(("s", "x", "ch", "sh")):
-        return word + "es"
-    return word + "s"
+    return plural_of(word)
 
 
 CHANGES = {

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numcolbert.data.held_out import HeldOut
+from numcolbert.data.plurals import plural_of
 from numcolbert.data.pool import Pool, Unit
 from numcolbert.data.triple import Passage, PassageQuantity
 from numcolbert.data.vocabulary import Vocabulary
-from numcolbert.data.writing import plural_of
 
 _WORD = re.compile(r"[a-z0-9]{3,}")
 _SURFACES_KEPT = 6

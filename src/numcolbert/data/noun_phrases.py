@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from numcolbert.data.concept_table import singular, table
 from numcolbert.data.words import word_list
+from numcolbert.quantities.numbers import SCALES
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span, Token
@@ -120,7 +121,7 @@ QUALIFIED_HEADS = word_list("qualified_heads")
 def counted(span: Span) -> str | None:
     """The noun that is counted, with its modifiers; what can be counted need not be a property."""
     text = [token.lower_ for token in span if token.pos_ in ("NOUN", "PROPN", "ADJ")]
-    text = [word for word in text if not _is_loose(word) and word not in KINDLESS]
+    text = [word for word in text if not _is_loose(word) and word not in KINDLESS and word not in SCALES]
     if not text or text[-1] in UNCOUNTED or not all(_WORD.fullmatch(word) for word in text) or len(text) > 3:
         return None
     return " ".join([*text[:-1], singular(text[-1])])

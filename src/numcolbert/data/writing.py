@@ -12,6 +12,7 @@ from functools import lru_cache
 from random import Random
 from typing import Literal, NamedTuple
 
+from numcolbert.data.plurals import plural_of
 from numcolbert.data.pool import Unit
 
 NumberStyle = Literal["plain", "grouped", "scale", "suffix", "scientific", "words"]
@@ -270,6 +271,9 @@ def _surfaces_of(unit: Unit) -> _Surfaces:
     if unit.dimension.startswith("count"):  # "loans", not "first draw PPP loans", where a corpus has both
         after = tuple(dict.fromkeys(s.lower() for s in after if " " not in s)) or after
     known = set(after)
+    if unit.dimension.startswith("count") and unit.name in known:  # its name is the singular: "rct"
+        others = tuple(s for s in after if s != unit.name)
+        return _Surfaces((unit.name,), others or (plural_of(unit.name),), ())
     singular = {s for s in after if not _is_abbreviation(s) and any(p in known for p in _plurals(s))}
     plural = {p for s in singular for p in _plurals(s) if p in known}
     doubled = {s for s in after if s[:-1] in known and s[-1:] == "s" and _is_abbreviation(s[:-1])}
@@ -297,7 +301,8 @@ def attach(number: str, surface: str, rng: Random) -> str:
         return number + surface if surface[0] in "%°′″×" or rng.random() < 0.5 else f"{number} {surface}"
     if surface == "x" and not spelled:
         return number + surface
-    short = len(surface) <= 3 and not spelled and surface not in _READ_SCALES
+    scientific = "e" in number  # "2.2e4km" reads as a name
+    short = len(surface) <= 3 and not spelled and not scientific and surface not in _READ_SCALES
     return number + surface if short and rng.random() < 0.2 else f"{number} {surface}"
 
 
@@ -362,11 +367,3 @@ def write_interval(low: float, high: float, unit: Unit, joiner: str, rng: Random
         space = " " if surface[-1].isalpha() else ""
         return f"{surface}{space}{first}{joiner}{surface}{space}{last}{_rate_tail(unit)}"
     return f"{first}{joiner}{attach(last, surface, rng)}"
-
-
-def plural_of(noun: str) -> str:
-    if noun.endswith(("s", "x", "ch", "sh")):
-        return noun + "es"
-    if noun.endswith("y") and noun[-2:-1] not in tuple("aeiou"):
-        return noun[:-1] + "ies"
-    return noun + "s"

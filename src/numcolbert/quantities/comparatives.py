@@ -10,7 +10,12 @@ _NOT_COMPARED = r"(?:other|rather|either|whether|neither|under|over|after|ever|n
 # "more expensive", "less deep", "heavier"; what ends in -er and compares nothing is left out.
 COMPARATIVE = rf"(?!{_NOT_COMPARED})(?:(?:more|less)(?:\s+(?!than\b)[a-z]+){{0,2}}|fewer|worse|[a-z]{{2,}}er)"
 _BEHIND = rf"(?!{_NOT_COMPARED})(?:more|less|worse|[a-z]{{2,}}er)"  # "5 kg or heavier"
-BEHIND = re.compile(rf"\s*,?\s*(?:or|and)\s+({_BEHIND})\b(?!\s+\S*\d)(?!\s+than\b)", re.IGNORECASE)
+# Behind "and", words in -er are mostly nouns: "over 130 hp and sticker price below $30,000".
+_ENDS = r"(?=\s*(?:$|[,.;:?!)])|\s+(?:and|or|but|with|without|for|in|at|on|from|who|that|which|whose)\b)"
+BEHIND = re.compile(
+    rf"\s*,?\s*(?:or\s+(?P<or>{_BEHIND})\b|and\s+(?P<and>more\b|less\b|{_BEHIND}\b{_ENDS}))(?!\s+\S*\d)(?!\s+than\b)",
+    re.IGNORECASE,
+)
 
 
 def asks_for_more(comparative: str, dimension: str) -> bool:

@@ -138,7 +138,9 @@ def _behind(query: str, quantity: Quantity) -> tuple[Operator, int] | None:
     named = _NAMED.match(query, end)  # "16 GB of RAM or more"
     for position in (end, quantity.value_span[1], *([named.end()] if named else [])):
         if match := BEHIND.match(query, position):
-            return _OPERATORS[asks_for_more(match[1], quantity.dimension), True], match.end()
+            return _OPERATORS[
+                asks_for_more(match["or"] or match["and"], quantity.dimension), True
+            ], match.end()
         for operator, pattern in _DIRECTIONS:
             if match := pattern.match(query, position):
                 return operator, match.end()

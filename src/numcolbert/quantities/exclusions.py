@@ -67,7 +67,7 @@ def blocked_until(text: str, start: int) -> int | None:
     """Where the date, clock time, citation or identifier ends that begins at `start`; None if none does."""
     previous = text[start - 1 : start]
     if match := _BLOCKED.match(text, start):
-        if match[0] == "3M" and (previous == "$" or surfaces.simple_unit(text, match.end())):
+        if match[0] in ("3M", "4K", "8K") and (previous == "$" or surfaces.simple_unit(text, match.end())):
             return None  # "3M dlrs" are three million
         return match.end()
     if text[start] == "0" and (match := _NOUGHT_FIRST.match(text, start)):
@@ -134,7 +134,7 @@ _COUNTING_BEFORE = re.compile(
 )
 COMPARISON_BEFORE = re.compile(
     r"(?:[<>=≤≥~≈]|\b(?:over|above|under|below|than|exceed(?:s|ing)?|least|most|about|around|nearly|almost|"
-    r"approximately|roughly|up to|equals?|some))\s*$",
+    r"approximately|roughly|up to|equals?|equal to|exactly|precisely|some))\s*$",
     re.IGNORECASE,
 )
 

@@ -244,7 +244,8 @@ def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
         if attached and not item.currency_before and after[:1] == "-":
             return True
         if surface == "s" and attached and item.mantissa >= 100 and item.mantissa == int(item.mantissa):
-            return True  # "747s"
+            # "747s", but not "over 300s"
+            return not exclusions.COMPARISON_BEFORE.search(text, max(0, item.start - 16), item.start)
         return exclusions.is_labelled(text, item.start)  # "Figure 1B", "Model 3s"
     if surface == '"':  # closes what was quoted: 'He said "we sold 5"'
         return not attached or text.count('"', 0, match.start) % 2 == 1
@@ -276,10 +277,7 @@ def _is_quantity(text: str, item: Candidate) -> bool:
     if item.counted:
         if item.scale > 1 or item.spelled:
             return True
-        if start == 0 and (
-            item.value == 1 or ("." in surface and text[(item.unit_span or (0,))[0]].isupper())
-        ):
-            # What a sentence splitter left of "our No. 1 priority", and a section: "4.3 Methods".
+        if start == 0 and item.high is None and _opens_text(text, item, surface):
             return False
         return not (
             exclusions.is_year_before_noun(text, start, surface)
@@ -299,6 +297,12 @@ def _is_quantity(text: str, item: Candidate) -> bool:
         or exclusions.is_early_year(text, start, surface)
         or exclusions.is_name(text, item.start, item.end, surface)
     )
+
+
+def _opens_text(text: str, item: Candidate, surface: str) -> bool:
+    """What a sentence splitter left of "our No. 1 priority", and the number of a section: "4.3 Methods"."""
+    named = item.unit_span is not None and text[item.unit_span[0]].isupper()
+    return item.value == 1 or ("." in surface and named)
 
 
 def _is_portion(text: str, item: Candidate) -> bool:
