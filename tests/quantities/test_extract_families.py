@@ -238,6 +238,10 @@ def test_a_change_is_two_quantities() -> None:
     assert not any(q.is_range for q in found)
 
 
+def test_a_change_without_units_is_no_range_either() -> None:
+    assert [q.value for q in extract("The stock jumped 2-1/2 to 98-3/4.")] == [2.5, 98.75]
+
+
 def test_an_earnings_table_counts_nothing() -> None:
     found = extract(
         "Shr 12 cts vs 5.43-1/2 dlrs Net 1,002,000 vs 849,000 Sales 24.1 mln vs 16.0 mln Year Shr 61 cts"
@@ -289,11 +293,16 @@ def test_number_formats(text: str, value: float) -> None:
         ("a loss of $(0.12) per share", -0.12, "USD/share"),
         ('a 27" screen', 27, "inch"),
         ("149, 000 barrels", 149_000, "barrel"),
+        ("in this industry 40 firms compete", 40, "firm"),
+        ("she has 1.5m followers", 1.5e6, "follower"),
+        ("a harvest of 3m tonnes", 3e6, "tonne"),
+        ("5m waves hit the shore", 5, "metre"),
+        ("it closed at 45 7/8.", 45.875, None),
         ("MSDC-0160 150 mg", 150, "milligram"),
         ("3·1 ± 0·3 years", 3.1, "year"),
     ],
 )
-def test_parts_points_and_groups(text: str, value: float, unit: str) -> None:
+def test_parts_points_and_groups(text: str, value: float, unit: str | None) -> None:
     (found,) = extract(text)
     assert (found.value, found.unit) == (pytest.approx(value), unit)
 
@@ -306,6 +315,12 @@ def test_a_part_of_what_is_no_unit_is_read_loosely_at_most(text: str) -> None:
 def test_a_label_with_a_colon_is_no_ratio() -> None:
     first, second = extract("(Cohort 1: 2.5–15 mg, Cohort 2: 5–20 mg)")
     assert (first.low, first.high, second.low, second.high) == (2.5, 15, 5, 20)
+
+
+def test_minutes_behind_hours() -> None:
+    hours, minutes = extract("The flight takes 7h 30m.")
+    assert (hours.unit, minutes.unit) == ("hour", "minute")
+    assert minutes.base_value == 1800
 
 
 def test_a_closing_quote_is_no_inch() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from numcolbert.quantities import surfaces
-from numcolbert.quantities.words import LABELS, NOT_COUNTED, VERBS
+from numcolbert.quantities.words import LABELS, NAMES, NOT_COUNTED, VERBS
 
 MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|"
@@ -218,7 +218,9 @@ def is_model(text: str, start: int, surface: str) -> bool:
 def is_labelled(text: str, start: int) -> bool:
     """A label right before a number names a thing: "Figure 3", "type 2", "iPhone 15"."""
     word = _LAST_WORD.search(text, max(0, start - 20), start)
-    if word is not None and (word[1] is None or word[1].lower() in LABELS):
+    if word is not None and (
+        word[1] is None or word[1].lower() in LABELS or (word[1][0].isupper() and word[1].lower() in NAMES)
+    ):
         return True
     return _IDENTIFIED.search(text, max(0, start - 20), start) is not None
 

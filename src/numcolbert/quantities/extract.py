@@ -14,7 +14,7 @@ from numcolbert.quantities.candidate import Candidate
 from numcolbert.quantities.implied import implied_unit
 from numcolbert.quantities.surfaces import UnitMatch
 from numcolbert.quantities.units import UnitInfo
-from numcolbert.quantities.words import NOT_COUNTED, TABLE_HEADINGS, WORDS_TOO
+from numcolbert.quantities.words import IN_MILLIONS, NOT_COUNTED, TABLE_HEADINGS, WORDS_TOO
 from numcolbert.types import Quantity
 
 _NO_UNIT = UnitInfo("", "number", 1.0)
@@ -27,6 +27,7 @@ _PLUS_MINUS = re.compile(r"\s?(?:±|\+/[-−]|\+-)\s?\d+(?:[.,·]\d+)?")
 _AND_UP = re.compile(r"\+|\s(?:or|and)\s(?:more|fewer|less|greater)(?=\s)")
 _OLD = re.compile(r"[\s-]olds?\b|\sof age\b")
 _COUNTRY_AFTER = re.compile(r"\s(?:US|U\.S\.)(?!\s?[A-Z\d$])")
+_HOURS_BEFORE = re.compile(r"\d ?h(?:rs?)? ?$")
 _NAME_BEHIND = re.compile(r" [A-Z][a-z]")
 _NEXT_WORD = re.compile(r"[\s-]([A-Za-z]+)")
 _OF_ONE = re.compile(r"\s(?:of )?an?\s")
@@ -140,7 +141,7 @@ def _read_scale(text: str, item: Candidate) -> None:
                 readable = attached or letter in ("m", "M", "mm", "MM", "b", "B")
             else:
                 readable = attached and (
-                    letter in "kKM" or (letter in "mb" and _currency_follows(text, match.end()))
+                    letter in "kKM" or (letter in "mb" and _counts_in_millions(text, match.end()))
                 )
             if not readable:
                 return
@@ -151,9 +152,14 @@ def _read_scale(text: str, item: Candidate) -> None:
             return
 
 
-def _currency_follows(text: str, position: int) -> bool:
+def _counts_in_millions(text: str, position: int) -> bool:
+    """Whether what follows makes millions of "5m": dollars, tonnes and users, not "5m waves"."""
     unit = surfaces.simple_unit(text, position)
-    return unit is not None and unit.unit.dimension.startswith("currency:")
+    if unit is None:
+        following = _NEXT_WORD.match(text, position)
+        return following is not None and following[1].lower() in IN_MILLIONS
+    spelled = unit.end - unit.start > 3 and unit.unit.dimension in ("mass", "volume", "area")
+    return spelled or unit.unit.dimension.startswith("currency:")
 
 
 def _read_unit(text: str, item: Candidate, loose: bool) -> None:
@@ -181,6 +187,8 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
     match = surfaces.with_rates(text, plain) if plain else None
     if match and not _mistaken(text, item, match):
         item.unit, item.unit_span, item.end = match.unit, (match.start, match.end), match.end
+        if match.unit.name == "metre" and _HOURS_BEFORE.search(text, max(0, item.start - 6), item.start):
+            item.unit = units.table().units["minute"]  # "7h 30m"
         if rate := surfaces.rate_behind(text, match):
             item.unit, item.resume = rate.unit, rate.end
         if behind := _PLUS_MINUS.match(text, item.end):  # "46.6% ± 19.1%"

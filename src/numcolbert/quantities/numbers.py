@@ -44,7 +44,7 @@ _POWER = (
 )
 _VULGAR = "[" + "".join(VULGAR) + "]"
 LITERAL = (
-    rf"(?:(?:(?P<whole>\d{{1,4}}(?:\.\d\d)?)(?:-|{_SPACE}))?(?P<top>\d{{1,2}})[/⁄](?P<bottom>\d{{1,3}})(?![\d/⁄.])"
+    rf"(?:(?:(?P<whole>\d{{1,4}}(?:\.\d\d)?)(?:-|{_SPACE}))?(?P<top>\d{{1,2}})[/⁄](?P<bottom>\d{{1,3}})(?![\d/⁄]|\.\d)"
     rf"|(?:(?P<before>\d+){_SPACE}?)?(?P<vulgar>{_VULGAR})"
     rf"|(?P<plain>{_DECIMAL_COMMA}|(?:{_INTEGER})(?:\.\d+|{_RAISED_POINT})?|(?<![A-Za-z\d])\.\d+)"
     rf"(?P<power>{_POWER})?)"

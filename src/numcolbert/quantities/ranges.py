@@ -101,8 +101,8 @@ def _is_range(text: str, low: Candidate, high: Candidate, link: re.Match[str]) -
             return False
         if opened or (not low.unit and high.unit):
             return True
-        if not low.unit and not high.unit:
-            return low.mantissa < high.mantissa
+        if not low.unit and not high.unit and low.mantissa >= high.mantissa:
+            return False
         return not _CHANGE.search(text, max(0, low.start - 40), low.start)
     if high.spelled and not low.spelled and text[high.start].isupper():  # "7-Eleven"
         low.rejected = high.rejected = True
