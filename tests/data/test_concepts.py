@@ -249,6 +249,12 @@ def test_plurals(one: str, many: str) -> None:
     assert plural(one) == many
 
 
+def test_a_dose_by_weight_is_no_weight() -> None:
+    text = "Anesthesia was induced with fentanyl 2 μg/kg body weight."
+    (doc,) = parse([text], pipeline())
+    assert concepts.find(doc, extract(text)) != ["body weight"]
+
+
 def test_a_scale_word_is_no_part_of_what_is_counted() -> None:
     text = "The company has 19 mln common shares outstanding."
     (doc,) = parse([text], pipeline())

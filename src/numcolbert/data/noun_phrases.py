@@ -173,6 +173,8 @@ def for_dimension(name: str, dimension: str) -> str | None:
         return per_share if dimension.split("/")[1] in PER_SHARE else None
     if dimension == "percent" and name in PERCENT_OF:
         return None
+    if name == "body weight" and "/mass" in dimension:
+        return None  # "2 µg/kg body weight" is the dose of something else
     if dimension == "ratio" and "debt" in name:
         return "net leverage" if name == "net debt" else None
     return name
