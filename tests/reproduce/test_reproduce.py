@@ -21,6 +21,7 @@ from numcolbert.reproduce.summary import suites_summary, summary
 from numcolbert.reproduce.systems import SYSTEMS, find_system
 from numcolbert.reproduce.table import make_tables
 from numcolbert.train.benchmarks import read_benchmark
+from numcolbert.train.fingerprint import fingerprint
 from numcolbert.types import Document
 
 pytest.importorskip("bm25s")
@@ -196,6 +197,10 @@ def test_the_command_writes_a_report(benchmarks: Path, tmp_path: Path) -> None:
     assert (report / "tables.md").is_file() and (report / "tables.tex").is_file()
     values = json.loads((report / "results.json").read_text())
     assert values[0]["benchmark"] == "openfinquant" and str(tmp_path) not in json.dumps(values)
+    edition = values[0]["fingerprint"]
+    assert edition == fingerprint(read_benchmark(benchmarks / "openfinquant")) and edition[:12] in page
+    made = {row["name"]: row["run_sha256"] for row in values[0]["rows"]}
+    assert len(made["QBM25"]) == 64 and made["ColBERT_ft"] is None
     with pytest.raises(ConflictError):
         invoke("reproduce", "operators", *common)
     again = json.loads(invoke("reproduce", "operators", *common, "--overwrite", "--json"))

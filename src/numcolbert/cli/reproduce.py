@@ -87,6 +87,7 @@ def reproduce(
                 train_systems(benchmarks / name, runs, train, changes or ())
     if general is not None:
         import_general(general, benchmarks)
+    measured = read_engines(engines) if engines else []  # read first: a bad file must not cost the runs
     names = TABLES if table == "all" else (table,)
     specs = [load_table(name) for name in names]
     workshop = Workshop()
@@ -110,7 +111,6 @@ def reproduce(
             hint="build them with 'numcolbert data benchmark', or name their folder with --benchmarks",
         )
     if out is not None:
-        measured = read_engines(engines) if engines else []
         drawings = _drawings(benchmarks, model, training_log, measured)
         write_report(made, out, drawings=drawings, engines=measured, overwrite=overwrite)
     if as_json:

@@ -106,7 +106,10 @@ def report_page(
     if pictures:
         sections.append(Section("Figures", pictures=pictures))
     first = first_paragraph(tables)
+    editions = {t.benchmark: t.fingerprint[:12] for _, made in tables for t in made if not t.is_suite}
     facts = {
+        "benchmarks": ", ".join(f"{name} {edition}" for name, edition in editions.items())
+        + " (hash of passages and queries)",
         "software": f"numcolbert {__version__}, Python {platform.python_version()}",
         "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d"),
         "statistics": "means over queries; paired t-tests with Holm's correction within each table and "

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from numcolbert.files import replacing_folder
+from numcolbert.files import replacing_folder, sha256
 from numcolbert.report.grid import to_latex, to_markdown
 from numcolbert.report.html import write
 from numcolbert.reproduce.engines import EngineRow, engine_grid
@@ -56,9 +56,16 @@ def as_values(made: Made) -> list[dict[str, Any]]:
         {
             "table": spec.title,
             "benchmark": table.benchmark,
+            "fingerprint": table.fingerprint,
             "summary": summary(table),
             "rows": [
-                {"name": s.name, "how": s.how, "measured": s.path is not None, "facts": s.facts}
+                {
+                    "name": s.name,
+                    "how": s.how,
+                    "measured": s.path is not None,
+                    "facts": s.facts,
+                    "run_sha256": sha256(s.path) if s.path is not None else None,
+                }
                 for s in table.states
             ],
             "paper_data": spec.paper_data.get(table.benchmark),

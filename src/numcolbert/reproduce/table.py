@@ -18,6 +18,7 @@ from numcolbert.reproduce.runs import Workshop, file_name, find_run, found_runs,
 from numcolbert.reproduce.spec import RowSpec, TableSpec
 from numcolbert.reproduce.systems import find_system
 from numcolbert.train.benchmarks import Benchmark
+from numcolbert.train.fingerprint import fingerprint
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,8 @@ class BenchmarkTable:
     states: list[RowState]
     comparison: Comparison | None
     """None where no row could be measured."""
+    fingerprint: str = ""
+    """Of the benchmark's collection and queries: which edition was measured."""
 
     @property
     def is_suite(self) -> bool:
@@ -65,14 +68,15 @@ def make_tables(
 
 def _compared(spec: TableSpec, benchmark: Benchmark, states: list[RowState]) -> BenchmarkTable:
     there: dict[str, Run] = {}
+    asked = set(benchmark.query_ids)
     for position, state in enumerate(states):
         if state.path is not None:
             try:
-                there[state.name] = read_run(state.path)
+                there[state.name] = read_run(state.path, queries=asked)
             except NumColBERTError as error:  # one bad file must not cost the others; the table says why
                 states[position] = RowState(state.name, None, f"{error.message} ({error.hint})")
     if not there:
-        return BenchmarkTable(benchmark.name, spec, states, None)
+        return BenchmarkTable(benchmark.name, spec, states, None, fingerprint(benchmark))
     comparison = compare(
         there,
         benchmark.qrels,
@@ -82,7 +86,7 @@ def _compared(spec: TableSpec, benchmark: Benchmark, states: list[RowState]) -> 
         slices=_slices(spec, benchmark),
         with_tukey=spec.tukey and len(there) > 1,
     )
-    return BenchmarkTable(benchmark.name, spec, states, comparison)
+    return BenchmarkTable(benchmark.name, spec, states, comparison, fingerprint(benchmark))
 
 
 def row_state(
