@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
+from tests.properties import examples
 
 from numcolbert.errors import InputError
 from numcolbert.evaluate.significance import bootstrap_intervals, holm, paired_test, tukey
@@ -44,6 +45,7 @@ def test_holm_by_hand() -> None:
     assert holm([0.03, 0.01, 0.04]) == pytest.approx([0.06, 0.03, 0.06])
 
 
+@examples(25)  # each takes statsmodels 50 ms
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
 def test_holm_is_statsmodels(p_values: list[float]) -> None:
     expected = multitest.multipletests(p_values, method="holm")[1]

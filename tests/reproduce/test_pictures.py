@@ -85,7 +85,7 @@ def test_they_enter_the_report(benchmarks: Path, tmp_path: Path) -> None:
     options += ["--engines", str(tmp_path / "engines.json"), "--training-log", str(tmp_path / "log.jsonl")]
     result = CliRunner().invoke(app, ["reproduce", "ablation", *options])
     assert result.exit_code == 0, result.output
-    page = (tmp_path / "report" / "report.html").read_text()
+    page = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
     assert "plaid 4 bits" in page and page.count("data:image/png") == 2
     assert {p.name for p in (tmp_path / "report" / "figures").glob("*.csv")} == {
         "latency.csv",

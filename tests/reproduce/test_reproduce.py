@@ -191,7 +191,7 @@ def test_the_command_writes_a_report(benchmarks: Path, tmp_path: Path) -> None:
     shown = invoke("reproduce", "operators", *common)
     assert "BM25 (whole query)" in shown and "# openfinquant: operator >" in shown
     report = tmp_path / "report"
-    page = (report / "report.html").read_text()
+    page = (report / "report.html").read_text(encoding="utf-8")
     assert "data:image/png" in page and "http" not in page.replace("http-equiv", "")
     assert (report / "figures" / "operators-openfinquant-RR10.csv").is_file()
     assert (report / "tables.md").is_file() and (report / "tables.tex").is_file()
