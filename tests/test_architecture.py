@@ -23,7 +23,7 @@ TORCH = {"torch", "sentence_transformers", "transformers", "accelerate", "safete
 TORCH_FILES = {
     "model/gate.py", "model/checkpoint.py", "model/export.py",
     "baselines/splade.py", "baselines/deepquant.py", "baselines/deepquant_text.py",
-    "baselines/fitting.py", "index/fastplaid.py",
+    "baselines/fitting.py", "baselines/rivals.py", "index/fastplaid.py",
 }  # fmt: skip
 ONLY_IN = {
     "onnxruntime": {"model/encoder.py", "baselines/crossencoder.py"},

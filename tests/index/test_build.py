@@ -86,7 +86,7 @@ def test_an_interrupted_build_goes_on_where_it_stopped(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("engine", ["flat", "plaid"])
-@pytest.mark.parametrize("step", ["_finish_engine", "_describe", "publish"])
+@pytest.mark.parametrize("step", ["_finish_engine", "describe", "publish"])
 def test_a_build_that_stops_near_its_end_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str, step: str
 ) -> None:
