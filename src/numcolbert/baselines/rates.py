@@ -5,9 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from numcolbert.errors import UsageError
-from numcolbert.train.recipe import Recipe
+
+if TYPE_CHECKING:
+    from numcolbert.train.recipe import Recipe
 
 log = logging.getLogger(__name__)
 
