@@ -316,21 +316,45 @@ def test_damage_is_named(kind: str, tmp_path: Path, random_passages: Make) -> No
     (tmp_path / "ends.0").unlink()
     with pytest.raises(DamagedIndexError, match="missing"):
         reopen(kind, tmp_path)
-    name = kind.partition("-")[0]
-    for damaged in (
-        "{",
-        "[]",
-        "{}",
-        f'{{"engine": "{name}", "format": 1, "columns": {{"keys": 3}}, "facts": {{}}}}',
-    ):
-        (tmp_path / "state.json").write_text(damaged)
+    state = tmp_path / "state.json"
+    good = json.loads(state.read_text())
+    for damaged in ("{", "[]", "{}", json.dumps({**good, "columns": {"keys": 3}})):
+        state.write_text(damaged)
         with pytest.raises(DamagedIndexError, match="cannot be read"):
             reopen(kind, tmp_path)
-    (tmp_path / "state.json").write_text('{"engine": "other", "format": 1}')
+    for name, column in good["columns"].items():
+        (tmp_path / "ends.0").write_bytes(bytes(40))
+        others = {other: value for other, value in good["columns"].items() if other != name}
+        for columns_left in (others, {**others, name: {**column, "dtype": "|S1", "rows": 0}}):
+            state.write_text(json.dumps({**good, "columns": columns_left}))
+            with pytest.raises(DamagedIndexError, match=f"'{name}'"):
+                reopen(kind, tmp_path)
+    for name in good["facts"]:
+        facts = {other: value for other, value in good["facts"].items() if other != name}
+        state.write_text(json.dumps({**good, "facts": facts}))
+        with pytest.raises(DamagedIndexError, match=f"'{name}'"):
+            reopen(kind, tmp_path)
+    state.write_text('{"engine": "other", "format": 1}')
     with pytest.raises(DamagedIndexError, match="'other'"):
         reopen(kind, tmp_path)
     with pytest.raises(NotFoundError, match="holds no engine"):
         reopen(kind, tmp_path / "elsewhere")
+
+
+@pytest.mark.parametrize(("step", "fix"), [(-1, "build the index again"), (1, "--upgrade")])
+def test_another_format_is_refused_with_the_fix(
+    kind: str, step: int, fix: str, tmp_path: Path, random_passages: Make
+) -> None:
+    """Bytes that meant something else would be read without a sign that anything is wrong."""
+    engine = create(kind, tmp_path)
+    engine.add(range(5), random_passages(5))
+    engine.commit()
+    engine.close()
+    state = json.loads((tmp_path / "state.json").read_text())
+    (tmp_path / "state.json").write_text(json.dumps({**state, "format": state["format"] + step}))
+    with pytest.raises(DamagedIndexError, match=f"format {state['format'] + step}") as refused:
+        reopen(kind, tmp_path)
+    assert fix in refused.value.hint
 
 
 @pytest.mark.parametrize(

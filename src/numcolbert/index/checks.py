@@ -52,12 +52,19 @@ def checked_documents(
             f"The key {unique[counts > 1][0]} is given twice.", hint="give each document a key of its own"
         )
     lengths = np.fromiter((len(rows) for rows in vectors), np.int64, len(vectors))
-    joined = np.concatenate(vectors, dtype=np.float32) if len(vectors) else np.empty((0, dim), np.float32)
-    # Half precision ends at 65504; the comparison is false for NaN too.
-    usable = (np.abs(joined) <= 65504).all(axis=1)
+    joined = _joined(vectors, dim)
+    # Half precision ends at 65504; both comparisons are false for NaN.
+    usable = (joined.max(axis=1, initial=-np.inf) <= 65504) & (joined.min(axis=1, initial=np.inf) >= -65504)
     if not usable.all():
         at = int(np.searchsorted(np.cumsum(lengths), int(np.argmin(usable)), side="right"))
         raise InputError(
             f"Document {keys[at]} has a vector with NaN or infinity.", hint="check the model and its weights"
         )
     return key_array, lengths, joined
+
+
+def _joined(vectors: Sequence[NDArray[np.float32]], dim: int) -> NDArray[np.float32]:
+    """All below one another; a single array, perhaps a large sample, is not copied."""
+    if len(vectors) == 1:
+        return np.ascontiguousarray(vectors[0], np.float32)
+    return np.concatenate(vectors, dtype=np.float32) if len(vectors) else np.empty((0, dim), np.float32)

@@ -26,7 +26,6 @@ except ImportError:  # Windows: the caller's own lock has to do
     fcntl = None  # type: ignore[assignment]
 
 STATE = "state.json"
-FORMAT = 1
 _OPEN_ATTEMPTS = 20
 
 
@@ -51,10 +50,18 @@ class Column:
         return flat.reshape(-1, self.width) if self.width else flat
 
 
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is in the files: the name of the engine that reads them, and the version of their meaning."""
+
+    engine: str
+    format: int
+
+
 class Columns:
     """The named arrays of one engine, with the facts that belong to the same state."""
 
-    def __init__(self, folder: Path, kind: str, columns: dict[str, Column], facts: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, kind: Kind, columns: dict[str, Column], facts: dict[str, Any]) -> None:
         self.folder, self.kind = folder, kind
         self.facts = facts
         """Small JSON values that are committed together with the arrays."""
@@ -66,7 +73,7 @@ class Columns:
 
     @classmethod
     def create(
-        cls, folder: Path, kind: str, columns: Mapping[str, Column], facts: Mapping[str, Any]
+        cls, folder: Path, kind: Kind, columns: Mapping[str, Column], facts: Mapping[str, Any]
     ) -> Columns:
         """Start empty arrays in a folder that holds no state yet, and commit them."""
         with storage_errors(folder):
@@ -84,7 +91,7 @@ class Columns:
         return made
 
     @classmethod
-    def open(cls, folder: Path, kind: str) -> Columns:
+    def open(cls, folder: Path, kind: Kind) -> Columns:
         """Map the committed state; it stays as it is now, whatever a writer does later."""
         for attempt in range(_OPEN_ATTEMPTS):
             columns, facts = state = _read_state(folder, kind)
@@ -105,14 +112,34 @@ class Columns:
         )
 
     def __getitem__(self, name: str) -> Column:
-        return self._columns[name]
+        try:
+            return self._columns[name]
+        except KeyError as error:
+            raise self._incomplete(name) from error
+
+    def require_facts(self, names: Iterable[str]) -> None:
+        for name in names:
+            if name not in self.facts:
+                raise self._incomplete(name)
+
+    def require_columns(self, columns: Mapping[str, Column]) -> None:
+        """Raise unless these are there, with this type and width: kernels take both for granted."""
+        for name, expected in columns.items():
+            if (self[name].dtype, self[name].width) != (expected.dtype, expected.width):
+                raise self._incomplete(name)
+
+    def _incomplete(self, name: str) -> DamagedIndexError:
+        return DamagedIndexError(
+            f"'{self.folder / STATE}' does not say what it should about '{name}'.",
+            hint="copy the folder again or rebuild it",
+        )
 
     def array(self, name: str) -> NDArray[Any]:
         """All rows, read-only, mapped into memory."""
         known = self._maps.get(name)
         if known is not None:
             return known
-        column = self._columns[name]
+        column = self[name]
         path = self.folder / column.file
         with storage_errors(path):
             size = path.stat().st_size
@@ -166,8 +193,7 @@ class Columns:
                 if column not in self._committed.values() or path.stat().st_size != column.bytes:
                     _sync(path, column.bytes)
             state = {
-                "format": FORMAT,
-                "engine": self.kind,
+                **asdict(self.kind),
                 "facts": self.facts,
                 "columns": {name: asdict(column) for name, column in self._columns.items()},
             }
@@ -221,24 +247,32 @@ class Columns:
             self._lock = None
 
 
-def _read_state(folder: Path, kind: str) -> tuple[dict[str, Column], dict[str, Any]]:
+def _read_state(folder: Path, kind: Kind) -> tuple[dict[str, Column], dict[str, Any]]:
     """Columns and facts as they were committed."""
     path = folder / STATE
     try:
         with storage_errors(path):
             state = json.loads(path.read_text(encoding="utf-8"))
-        found, version = state["engine"], state["format"]
-        if (found, version) == (kind, FORMAT):
+        found = Kind(str(state["engine"]), int(state["format"]))
+        if found == kind:
             return {name: Column(**column) for name, column in state["columns"].items()}, dict(state["facts"])
     except FileNotFoundError as error:
-        raise NotFoundError(f"'{folder}' holds no engine.", hint="check the path, or build it") from error
+        raise NotFoundError(
+            f"'{folder}' holds no engine: it has no {STATE}.", hint="copy the folder again or rebuild it"
+        ) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DamagedIndexError(
             f"'{path}' cannot be read.", hint="copy the folder again or rebuild it"
         ) from error
+    if found.engine != kind.engine:
+        raise DamagedIndexError(
+            f"'{path}' belongs to the engine '{found.engine}', not to '{kind.engine}'.",
+            hint="copy the folder again or rebuild it",
+        )
     raise DamagedIndexError(
-        f"'{path}' is of engine '{found}', format {version}; expected '{kind}', format {FORMAT}.",
-        hint="open it with the engine and version that built it, or rebuild it",
+        f"The vectors in '{folder}' are written in format {found.format} of {kind.engine}; "
+        f"this version of numcolbert reads format {kind.format}.",
+        hint="build the index again" if found.format < kind.format else "pip install --upgrade numcolbert",
     )
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from numcolbert.index.base import Scored
 from numcolbert.index.checks import checked_documents, checked_k, checked_query
-from numcolbert.index.columns import Column, Columns
+from numcolbert.index.columns import Column, Columns, Kind
 from numcolbert.index.halves import widened
 from numcolbert.index.parallel import in_parallel
 from numcolbert.index.passages import PASSAGE_COLUMNS, Passages
@@ -28,18 +28,18 @@ class FlatEngine:
     Plain numpy throughout: compiled kernels would take longer to load than a small collection to search.
     """
 
-    KIND = "flat"
+    KIND = Kind("flat", 1)
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
+        columns.require_columns(_layout(columns["vectors"].width))
         self._changing = threading.RLock()
         self._snapshot = self._look()
         self._snapshot[0].refuse_damaged(columns["vectors"].rows, columns.folder)
 
     @classmethod
     def create(cls, folder: Path, dim: int) -> FlatEngine:
-        columns = {**PASSAGE_COLUMNS, "vectors": Column("<f2", dim)}
-        return cls(Columns.create(folder, cls.KIND, columns, {}))
+        return cls(Columns.create(folder, cls.KIND, _layout(dim), {}))
 
     @classmethod
     def open(cls, folder: Path) -> FlatEngine:
@@ -118,7 +118,7 @@ class FlatEngine:
         passages, vectors = self._snapshot
         size = sum(self.files().values())
         return {
-            "engine": self.KIND,
+            "engine": self.KIND.engine,
             "documents": passages.count,
             "deleted": len(passages.deleted),
             "vectors": len(vectors),
@@ -129,6 +129,10 @@ class FlatEngine:
 
     def close(self) -> None:
         self._columns.close()
+
+
+def _layout(dim: int) -> dict[str, Column]:
+    return {**PASSAGE_COLUMNS, "vectors": Column("<f2", dim)}
 
 
 def _blocks(starts: NDArray[np.int64], ends: NDArray[np.int64]) -> list[slice]:

@@ -22,7 +22,7 @@ from numcolbert.errors import DamagedIndexError
 from numcolbert.index.base import Scored
 from numcolbert.index.checks import checked_documents, checked_k, checked_query
 from numcolbert.index.codec import ResidualCodec, code_bytes, slots
-from numcolbert.index.columns import Column, Columns
+from numcolbert.index.columns import Column, Columns, Kind
 from numcolbert.index.kernels import count_listed, fill_lists
 from numcolbert.index.kmeans import Cells, train_centroids
 from numcolbert.index.passages import PASSAGE_COLUMNS, Passages
@@ -35,16 +35,25 @@ REBUILD_AT = 1.5
 """Drift of everything added since the build from which a rebuild is advised."""
 _UNLISTED = 4096
 """Passages that may wait outside the lists, or a quarter of those inside if that is more."""
+_FACTS: dict[str, Any] = {  # as they are at the beginning
+    "listed": 0,
+    "build_error": 0.0,  # mean squared distance from the centroid: of the sample,
+    "added_error": 0.0,  # and of what was added, as a sum over
+    "added": 0,  # so many vectors
+}
 
 
 class PlaidEngine:
     """`Engine` with centroids and residuals."""
 
-    KIND = "plaid"
+    KIND = Kind("plaid", 2)
+    """Format 1 had other lengths of residuals for the same bytes."""
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
+        columns.require_facts(("dim", "settings", *_FACTS))
         self._settings = settings_from(PlaidSettings, columns.facts["settings"], "state.json")
+        columns.require_columns(_layout(self.dim, self._settings.nbits))
         self._changing = threading.RLock()
         self._cells: Cells | None = None
         self._view = self._look()
@@ -66,30 +75,10 @@ class PlaidEngine:
         many vectors those have: from them come the centroids. Without a sample the first `add` is the sample.
         """
         settings = settings or PlaidSettings()
-        turned = slots(dim, settings.nbits)
-        columns = {
-            **PASSAGE_COLUMNS,
-            "rotation": Column("<f4", turned),
-            "spread": Column("<f4", 0),
-            "bits": Column("|u1", 0),
-            "levels": Column("<f4", 0),
-            "centroids": Column("<f2", turned),
-            "codes": Column("<u2", 0),
-            "lengths": Column("|u1", 0),
-            "residuals": Column("|u1", code_bytes(dim, settings.nbits)),
-            "list_offsets": Column("<i8", 0),
-            "list_passages": Column("<u4", 0),
-        }
-        facts = {
-            "dim": dim,
-            "settings": asdict(settings),
-            "listed": 0,
-            "build_error": 0.0,  # mean squared distance from the centroid: of the sample,
-            "added_error": 0.0,  # and of what was added, as a sum over
-            "added": 0,  # so many vectors
-        }
+        facts = {"dim": dim, "settings": asdict(settings), **_FACTS}
         if sample is not None:
             sample = checked_documents([0], [sample], dim)[2]
+        columns = _layout(dim, settings.nbits)
         engine = cls(Columns.create(folder, cls.KIND, columns, facts))
         if sample is not None:
             engine._train(sample, expected_vectors or len(sample))
@@ -207,8 +196,10 @@ class PlaidEngine:
         labels = self._cells.nearest(vectors)
         distances = _square_distances(vectors, centroids, labels)
         error = float(distances.mean())
-        strangers = vectors[distances > GROW_AT * max(self._columns.facts["build_error"], 1e-4)]
-        if error > GROW_AT * self._columns.facts["build_error"] and self._may_grow(len(strangers)):
+        build_error = self._columns.facts["build_error"]
+        far = distances > GROW_AT * max(build_error, 1e-4)
+        if error > GROW_AT * build_error and self._may_grow(int(far.sum())):
+            strangers = vectors[far]
             room = MOST_CENTROIDS - len(centroids)
             missing = automatic_centroids(len(self._view.codes) + len(vectors)) - len(centroids)
             count = min(max(missing, len(strangers) // 64, 1), len(strangers) // 4, room)
@@ -294,7 +285,7 @@ class PlaidEngine:
         if facts["added"] and facts["build_error"] > 0:
             drift = facts["added_error"] / facts["added"] / facts["build_error"]
         return {
-            "engine": self.KIND,
+            "engine": self.KIND.engine,
             "documents": view.passages.count,
             "deleted": len(view.passages.deleted),
             "vectors": len(view.codes),
@@ -310,6 +301,23 @@ class PlaidEngine:
 
     def close(self) -> None:
         self._columns.close()
+
+
+def _layout(dim: int, nbits: int) -> dict[str, Column]:
+    turned = slots(dim, nbits)
+    return {
+        **PASSAGE_COLUMNS,
+        "rotation": Column("<f4", turned),
+        "spread": Column("<f4", 0),
+        "bits": Column("|u1", 0),
+        "levels": Column("<f4", 0),
+        "centroids": Column("<f2", turned),
+        "codes": Column("<u2", 0),
+        "lengths": Column("|u1", 0),
+        "residuals": Column("|u1", code_bytes(dim, nbits)),
+        "list_offsets": Column("<i8", 0),
+        "list_passages": Column("<u4", 0),
+    }
 
 
 def _square_distances(

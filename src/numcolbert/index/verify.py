@@ -36,7 +36,8 @@ def _engine(folder: Path, manifest: Manifest) -> tuple[list[str], NDArray[np.int
     try:
         engine = open_engine(manifest.engine, folder / ENGINE_FOLDER)
     except (DamagedIndexError, NotFoundError) as error:
-        return [*file_problems(folder, manifest, manifest.files), error.message], None
+        # Where a file is at fault, the engine would say the same once more.
+        return file_problems(folder, manifest, manifest.files) or [error.message], None
     try:
         # A compaction that was cut short may have replaced files before the manifest could tell.
         current = [name for name in engine_files(engine) if name in manifest.files]
