@@ -14,6 +14,7 @@ from tests.cpu_time import least_seconds
 
 from numcolbert.errors import UsageError
 from numcolbert.index import plaid as plaid_module
+from numcolbert.index import plaid_search
 from numcolbert.index.flat import FlatEngine
 from numcolbert.index.plaid import PlaidEngine
 from numcolbert.index.plaid_settings import (
@@ -35,7 +36,7 @@ def overlap(first: Any, second: Any) -> float:
 @pytest.fixture
 def small_candidates(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make small collections go through every stage, as large ones do."""
-    monkeypatch.setattr("numcolbert.index.plaid_search.automatic_candidates", lambda k, passages: 6 * k)
+    monkeypatch.setattr(plaid_search, "automatic_candidates", lambda k, passages: 3 * k)
     monkeypatch.setattr(plaid_module, "_UNLISTED", 10)
 
 
@@ -97,6 +98,34 @@ def test_a_heavy_token_decides_what_survives_pruning(tmp_path: Path, clustered_p
     gated[0] *= 50
     assert set(engine.search(gated, 10).keys.tolist()) == set(marked)
     assert set(engine.search(query, 10).keys.tolist()) != set(marked)
+
+
+def test_passages_are_scored_fully_as_long_as_there_is_hope(
+    tmp_path: Path, clustered_passages: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scored: list[int] = []
+    full_scores = plaid_search._full_scores
+
+    def counting(view: Any, query: Any, table: Any, positions: Any) -> Any:
+        scored.append(len(positions))
+        return full_scores(view, query, table, positions)
+
+    passages = clustered_passages(2000)
+    engine = PlaidEngine.create(tmp_path, 32, PlaidSettings(nprobe=1000, candidates=128))
+    engine.add(range(2000), passages)
+    engine.commit()
+    queries = clustered_passages(15, seed=5)
+    monkeypatch.setattr(plaid_search, "_full_scores", counting)
+    found = [engine.search(query, 10) for query in queries]
+    assert 128 * len(queries) <= sum(scored) <= 4 * 128 * len(queries)
+    scored.clear()
+    assert engine.search(3 * passages[7], 1).keys.tolist() == [7]
+    assert scored == [128]  # nothing comes near a passage that is asked for by itself
+    monkeypatch.setattr(plaid_search, "_HOPE", 1e6)
+    scored.clear()
+    right = [engine.search(query, 10) for query in queries]
+    assert scored == [128, 128, 256] * len(queries)
+    assert np.mean([overlap(*pair) for pair in zip(found, right, strict=True)]) > 0.99
 
 
 @pytest.mark.usefixtures("small_candidates")
@@ -245,7 +274,18 @@ def test_the_same_seed_builds_the_same_files(tmp_path: Path, clustered_passages:
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes(), path.name
 
 
-def test_opening_ten_million_vectors_takes_a_moment(tmp_path: Path, random_passages: Make) -> None:
+def mapped_bytes() -> int:
+    """Of files mapped into this process, what is in memory now."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("RssFile"):
+            return 1024 * int(line.split()[1])
+    raise AssertionError("no RssFile")
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").is_file(), reason="asks Linux for the memory in use")
+def test_opening_ten_million_vectors_takes_a_moment_and_little_memory(
+    tmp_path: Path, random_passages: Make
+) -> None:
     engine = PlaidEngine.create(tmp_path, 32)
     engine.add(range(50), random_passages(50))
     engine.commit()
@@ -260,7 +300,12 @@ def test_opening_ten_million_vectors_takes_a_moment(tmp_path: Path, random_passa
     np.linspace(34, 10**7, 300_000).astype("<i8").tofile(tmp_path / state["columns"]["ends"]["file"])
     (tmp_path / "state.json").write_text(json.dumps(state))
     assert least_seconds(lambda: PlaidEngine.open(tmp_path).close()) < 0.5
-    assert PlaidEngine.open(tmp_path).stats()["vectors"] == 10**7
+    before = mapped_bytes()
+    large = PlaidEngine.open(tmp_path)
+    assert large.stats()["vectors"] == 10**7
+    large.search(random_passages(1)[0], 10, allowed=np.arange(100))
+    assert large.stats()["bytes"] > 190e6
+    assert mapped_bytes() - before < 40e6  # every centroid's number was looked at, and few residuals
 
 
 def test_some_strangers_in_a_small_collection_with_centroids_to_spare(

@@ -67,20 +67,6 @@ def keep_better(
 
 
 @kernel
-def _nearest_level(value: float, levels: NDArray[np.float32], bits: int) -> int:
-    """Which of the 2^bits ascending levels, from `levels[2^bits - 1]` on, is nearest."""
-    first = (1 << bits) - 1
-    below, above = 0, first
-    while below < above:
-        middle = (below + above) // 2
-        if value + value > levels[first + middle] + levels[first + middle + 1]:
-            below = middle + 1
-        else:
-            above = middle
-    return below
-
-
-@kernel
 def _round(
     rest: NDArray[np.float32],  # [slots]
     vector: NDArray[np.float32],  # [slots]

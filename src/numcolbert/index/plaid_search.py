@@ -1,4 +1,4 @@
-"""How plaid finds the best passages: probe, score by centroids, prune, score fully.
+"""How plaid finds the best passages: probe, score by centroids, score fully while there is hope.
 
 Every stage works on the gated query vectors as they are, so a token's weight counts in pruning too.
 """
@@ -28,6 +28,10 @@ from numcolbert.index.products import products
 
 _ROWS = 1024
 """Vectors unpacked at a time for full scores: half a megabyte, which stays in a core's own cache."""
+_HOPE = 4.5
+"""Standard deviations by which a full score may exceed what the rough one lets expect."""
+_AT_MOST = 4
+"""Times as many passages as `candidates` says may get their full score while there is hope."""
 
 
 @dataclass(frozen=True)
@@ -52,26 +56,66 @@ def search(
 ) -> Scored:
     """The best `k` passages, for a checked query."""
     searchable = view.passages.searchable(allowed)
+    positions = np.flatnonzero(searchable)
     wanted = max(k, view.settings.candidates or automatic_candidates(k, view.passages.count))
     query = view.codec.turn(query)  # [query tokens, slots]
-    table = products(view.centroids, query)  # [centroids, query tokens]
-    positions = np.flatnonzero(searchable)
-    if len(positions) > wanted:
-        probes = view.settings.nprobe or automatic_probes(len(view.centroids))
-        probed = np.empty((len(query), min(probes, len(table))), np.int32)
-        lowest = np.empty(len(query), np.float32)
-        probe(table, probed, lowest)
-        marks = np.zeros(len(searchable), np.bool_)
-        mark_listed(probed.reshape(-1), view.list_offsets, view.list_passages, marks)
-        marks[view.listed :] = True
-        found = np.flatnonzero(marks & searchable)
-        if len(found) >= k:  # else the filter has hidden what was probed: look at everything it allows
-            positions = found
-    if len(positions) > wanted:
-        rough = _centroid_scores(view, table, lowest, positions)
-        positions = positions[np.argpartition(rough, len(rough) - wanted)[len(rough) - wanted :]]
-        positions.sort()
-    return view.passages.best(positions, _full_scores(view, query, table, positions), k)
+    table = _centroid_table(view, query)
+    if len(positions) <= wanted:
+        return view.passages.best(positions, _full_scores(view, query, table, positions), k)
+    probes = view.settings.nprobe or automatic_probes(len(view.centroids))
+    probed = np.empty((len(query), min(probes, len(table))), np.int32)
+    lowest = np.empty(len(query), np.float32)
+    probe(table, probed, lowest)
+    marks = np.zeros(len(searchable), np.bool_)
+    mark_listed(probed.reshape(-1), view.list_offsets, view.list_passages, marks)
+    marks[view.listed :] = True
+    found = np.flatnonzero(marks & searchable)
+    if len(found) >= k:  # else the filter has hidden what was probed: look at everything it allows
+        positions = found
+    rough = _centroid_scores(view, table, lowest, positions)
+    best_first = np.lexsort((positions, -rough))[: _AT_MOST * wanted]
+    positions, rough = positions[best_first], rough[best_first]
+    scores = _scores_while_there_is_hope(view, query, table, positions, rough, wanted, k)
+    return view.passages.best(positions[: len(scores)], scores, k)
+
+
+def _scores_while_there_is_hope(
+    view: PlaidView,
+    query: NDArray[np.float32],
+    table: NDArray[np.float32],
+    positions: NDArray[np.int64],
+    rough: NDArray[np.float32],
+    wanted: int,
+    k: int,
+) -> NDArray[np.float32]:
+    """Full scores of the first `wanted` positions, and of more as long as one may be among the best `k`.
+
+    Full scores exceed rough ones by about the same for all passages of a query. How much, and how much it
+    varies, the passages scored so far tell; a passage that would have to exceed it by far is left out.
+    """
+    scores = np.empty(len(positions), np.float32)
+    done, end = 0, min(wanted, len(positions))
+    while done < end:
+        scores[done:end] = _full_scores(view, query, table, positions[done:end])
+        if end < k:
+            break  # these are all there are
+        gain = scores[:end] - rough[:end]
+        least = np.partition(scores[:end], end - k)[end - k]
+        needed = least - gain.mean() - np.float32(_HOPE) * gain.std()  # of a rough score
+        hopeful = int(np.searchsorted(-rough, -needed, side="right"))
+        done, end = end, max(end, min(hopeful, 2 * end))
+    return scores[:end]
+
+
+def _centroid_table(view: PlaidView, query: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Dot products of all centroids with the query, [centroids, query tokens]."""
+    table = np.empty((len(view.centroids), len(query)), np.float32)
+
+    def work(begin: int, end: int) -> None:
+        products(view.centroids[begin:end], query, table[begin:end])
+
+    in_parallel(work, len(table), 2048)
+    return table
 
 
 def _centroid_scores(

@@ -11,9 +11,12 @@ a query has tokens these wait for one another longer than they work (8,192 vecto
 times the processor time), and searches that run side by side suffer most."""
 
 
-def products(vectors: NDArray[np.float32], query: NDArray[np.float32]) -> NDArray[np.float32]:
+def products(
+    vectors: NDArray[np.float32], query: NDArray[np.float32], out: NDArray[np.float32] | None = None
+) -> NDArray[np.float32]:
     """`vectors @ query.T` ([vectors, query tokens]) on the calling thread alone."""
-    out = np.empty((len(vectors), len(query)), np.float32)
+    if out is None:
+        out = np.empty((len(vectors), len(query)), np.float32)
     turned = np.ascontiguousarray(query.T)
     rows = max(16, _WORK // max(1, query.size))
     for begin in range(0, len(vectors), rows):
