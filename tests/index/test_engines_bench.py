@@ -68,9 +68,10 @@ def test_the_command_prints_a_row_an_engine(folder: Path, tmp_path: Path) -> Non
     assert plaid["recall"] >= 0.9
     assert plaid["recall_gated"] >= 0.9
     assert exact["ratio"] > 0.5 > plaid["ratio"]
-    assert all(
-        report[name] > 0 for report in (exact, plaid) for name in ("build_s", "p50_ms", "cpu_ms", "gated")
-    )
+    for report in (exact, plaid):
+        assert all(report[name] > 0 for name in ("build_s", "p50_ms", "cpu_ms"))
+        assert 0 < report["gated"]["low"] <= report["gated"]["value"] <= report["gated"]["high"]
+        assert report["gated_end_to_end"] is None  # only a benchmark brings texts to encode
     assert all(10**7 < report["search_peak"] < 10**10 for report in (exact, plaid))
     assert (tmp_path / "plot.svg").is_file()
     assert [path.name for path in folder.parent.iterdir() if path.name.startswith("numcolbert-bench")] == []
@@ -142,7 +143,24 @@ def test_a_benchmark_adds_the_loss_of_quality(benchmark: Path, tmp_path: Path) -
     assert exact["ndcg_gated"] == pytest.approx(1.0)
     assert exact["ndcg_gated"] >= fine["ndcg_gated"] > 0.95
     assert coarse["passages"] == 200
+    assert 0 < coarse["gated_end_to_end"]["low"] <= coarse["gated_end_to_end"]["high"]
     assert figure.is_file()
+
+
+def test_fewer_queries_of_a_benchmark_can_be_asked(benchmark: Path) -> None:
+    arguments = ["bench", "engines", "--benchmark", str(benchmark), "--passages", "200", "--rounds", "1"]
+    done = CliRunner().invoke(app, [*arguments, "--nbits", "8", "--queries", "3", "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.stdout)[0]["ndcg_gated"] == pytest.approx(1.0)
+    assert engine_vectors.from_benchmark(benchmark, None, 200)[1].first(3).queries == ("q0", "q30", "q60")
+
+
+def test_a_ratio_has_an_interval_that_shrinks_with_agreement() -> None:
+    below = np.linspace(1, 2, 50)
+    same = bench.Ratio.of(1.02 * below, below)
+    assert (same.low, same.value, same.high) == pytest.approx((1.02, 1.02, 1.02))
+    noisy = bench.Ratio.of(below * np.where(np.arange(50) % 2, 1.3, 0.8), below)
+    assert noisy.low < 1 < noisy.value < noisy.high
 
 
 def test_all_judged_passages_are_in_the_cut(benchmark: Path) -> None:

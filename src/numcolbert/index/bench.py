@@ -13,8 +13,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from numcolbert.errors import NumColBERTError, UsageError
 from numcolbert.progress import track
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """Of two sums over the same queries, with its 95 % interval over queries drawn with replacement."""
+
+    value: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, above: NDArray[np.float64], below: NDArray[np.float64]) -> Ratio:
+        drawn = np.random.default_rng(0).integers(0, len(below), (2000, len(below)))
+        low, high = np.percentile(above[drawn].sum(axis=1) / below[drawn].sum(axis=1), [2.5, 97.5])
+        return cls(float(above.sum() / below.sum()), float(low), float(high))
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySeconds:
+    """Of each query, without and with the gate."""
+
+    plain: NDArray[np.float64]
+    gated: NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +64,10 @@ class EngineReport:
     ndcg: float | None
     """nDCG@10 of plain queries, where there are judgements."""
     ndcg_gated: float | None
-    gated: float | None
-    """Time of a gated query over that of the plain one asked next to it, median."""
+    gated: Ratio | None
+    """Search time of gated queries over that of plain ones."""
+    gated_end_to_end: Ratio | None
+    """The same with the time to encode them, where that was measured."""
     build_peak: int
     search_peak: int
     open_s: float | None = None
@@ -62,6 +90,8 @@ class Job:
     """Measure flat, and with it recall; at some hundred thousand passages it takes seconds a query."""
     judge: Callable[[Sequence[Sequence[int]]], float] | None = None
     """From what was found for each query, the passages' places best first, to nDCG@10."""
+    encoding: QuerySeconds | None = None
+    """How long encoding takes, to compare gated and plain queries end to end."""
 
 
 def compare(job: Job) -> Iterator[EngineReport]:
@@ -142,12 +172,20 @@ def _report(
         recall_gated=_recall(raw.get("found_gated"), truth.get("found_gated")),
         ndcg=_quality(job, raw["found"]),
         ndcg_gated=_quality(job, raw.get("found_gated")),
-        gated=raw.get("gated"),
+        **_gated(job, raw),
         build_peak=raw["build_peak"],
         search_peak=raw["search_peak"],
         open_s=raw.get("open_s"),
         first_s=raw.get("first_s"),
     )
+
+
+def _gated(job: Job, raw: dict[str, Any]) -> dict[str, Ratio | None]:
+    if "seconds" not in raw:
+        return {"gated": None, "gated_end_to_end": None}
+    plain, gated = np.asarray(raw["seconds"])
+    whole = Ratio.of(job.encoding.gated + gated, job.encoding.plain + plain) if job.encoding else None
+    return {"gated": Ratio.of(gated, plain), "gated_end_to_end": whole}
 
 
 def _recall(found: list[list[int]] | None, right: list[list[int]] | None) -> float | None:

@@ -14,12 +14,14 @@ from numcolbert.files import replacing_folder, require_file
 from numcolbert.progress import Progress
 
 Vectors = NDArray[np.float32]
+_READ_AT_A_TIME = 131_072
 
 
 @dataclass(frozen=True)
 class VectorSet:
     """Passages and queries as vectors. On disk: `vectors.f16`, `lengths.i32` and `queries.npz`."""
 
+    file: Path
     vectors: NDArray[np.float16]  # [vectors, dim], mapped
     ends: NDArray[np.int64]  # [passages]
     queries: list[Vectors]  # without gates
@@ -41,7 +43,7 @@ class VectorSet:
         mapped = np.memmap(file, np.float16, "r", shape=(int(ends[-1]), dim))
         known = "gates" in saved and len(saved["gates"]) > 0
         gates = np.split(saved["gates"], np.cumsum(saved["lengths"])[:-1]) if known else None
-        return cls(np.asarray(mapped), ends, queries, gates)
+        return cls(file, np.asarray(mapped), ends, queries, gates)
 
     def gated_queries(self) -> list[Vectors]:
         """With the model's gates; without any, weighted the way a gate does."""
@@ -53,19 +55,30 @@ class VectorSet:
     def count(self) -> int:
         return len(self.ends)
 
-    def batches(self, size: int = 4096) -> Iterator[tuple[range, list[Vectors]]]:
-        """Keys and passages, some at a time."""
+    def batches(self, size: int = 2000) -> Iterator[tuple[range, list[Vectors]]]:
+        """Keys and passages, as many at a time as a build of an index takes."""
         starts = np.concatenate([[0], self.ends])
         for begin in range(0, self.count, size):
             end = min(begin + size, self.count)
-            block = self.vectors[starts[begin] : starts[end]].astype(np.float32)
+            block = self._read(starts[begin], starts[end])
             yield range(begin, end), np.split(block, self.ends[begin : end - 1] - starts[begin])
 
     def sample(self, count: int, seed: int = 0) -> Vectors:
-        rows = np.random.default_rng(seed).choice(
-            len(self.vectors), min(count, len(self.vectors)), replace=False
-        )
-        return self.vectors[np.sort(rows)].astype(np.float32)
+        total = len(self.vectors)
+        rows = np.random.default_rng(seed).choice(total, min(count, total), replace=False)
+        rows.sort()
+        chosen = np.empty((len(rows), self.vectors.shape[1]), np.float32)
+        for begin in range(0, total, _READ_AT_A_TIME):
+            end = min(begin + _READ_AT_A_TIME, total)
+            first, last = np.searchsorted(rows, [begin, end])
+            chosen[first:last] = self._read(begin, end)[rows[first:last] - begin]
+        return chosen
+
+    def _read(self, begin: int, end: int) -> Vectors:
+        """Not from the map: its pages would count as memory of the engine that is measured."""
+        dim = self.vectors.shape[1]
+        read = np.fromfile(self.file, np.float16, (end - begin) * dim, offset=2 * begin * dim)
+        return read.reshape(-1, dim).astype(np.float32)
 
 
 def gated(query: Vectors, seed: int) -> Vectors:

@@ -27,8 +27,16 @@ CUT_QUERIES = 300
 class Judged:
     """The queries of a benchmark, and which places of the set of vectors are relevant to them."""
 
-    queries: tuple[str, ...]
+    queries: tuple[str, ...]  # ids
+    texts: tuple[str, ...]
     qrels: Qrels  # query id -> place, as text -> grade
+
+    def first(self, count: int) -> Judged:
+        """The first `count` queries alone."""
+        asked = self.queries[:count]
+        return Judged(
+            asked, self.texts[:count], {query: self.qrels[query] for query in asked if query in self.qrels}
+        )
 
     def ndcg(self, found: Sequence[Sequence[int]]) -> float:
         """nDCG@10 of the first places found for each query, in order."""
@@ -96,7 +104,7 @@ def from_benchmark(benchmark: Path, model: str | None, count: int) -> tuple[Path
         _encode(encoder, [texts[document] for document in stored], list(asked.values()), folder)
     places = {document: str(place) for place, document in enumerate(stored)}
     placed = {query: {places[d]: grade for d, grade in of.items()} for query, of in qrels.items()}
-    return folder, Judged(tuple(asked), placed)
+    return folder, Judged(tuple(asked), tuple(asked.values()), placed)
 
 
 def imitated(real: Path, count: int) -> Path:

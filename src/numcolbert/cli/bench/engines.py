@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from numcolbert.cli.bench import engine_vectors
+from numcolbert.cli.bench import engine_gate, engine_vectors
 from numcolbert.cli.output import JsonOption, print_json, print_table
 from numcolbert.errors import UsageError
 
 if TYPE_CHECKING:
-    from numcolbert.index.bench import EngineReport
+    from numcolbert.index.bench import EngineReport, Ratio
 
 _COLUMNS = (
     "passages", "engine", "nbits", "build s", "MB", "of fp32", "p50 ms", "p95 ms", "cpu ms", "recall@10",
-    "recall@10 gated", "nDCG@10", "nDCG@10 gated", "gated/plain", "build peak MB", "search peak MB", "open s",
+    "recall@10 gated", "nDCG@10", "nDCG@10 gated", "gated/plain", "with encoding", "build peak MB",
+    "search peak MB", "open s",
 )  # fmt: skip
 
 
@@ -73,11 +74,12 @@ def engines(
         )
     sizes, made_up = passages or ([] if synthetic else [20_000]), synthetic or []
     largest = max(sizes, default=20_000)
-    judge = None
+    judge = encoding = None
     if benchmark is not None:
         real, judged = engine_vectors.from_benchmark(benchmark, model, largest)
-        queries = len(judged.queries)  # every one of them counts
-        judge = judged.ndcg
+        queries = min(queries or len(judged.queries), len(judged.queries))
+        judged = judged.first(queries)
+        judge, encoding = judged.ndcg, engine_gate.encoding_seconds(model, judged.texts, rounds)
     elif corpus is not None:
         real = engine_vectors.from_corpus(corpus, model, largest)
     elif vectors is not None:
@@ -94,6 +96,7 @@ def engines(
                 fastplaid_python=fastplaid_python,
                 flat=size <= flat_up_to,
                 judge=judge if size in sizes else None,
+                encoding=encoding,
             )
             for report in compare(job):
                 reports.append(report)
@@ -121,9 +124,13 @@ def _row(report: EngineReport) -> tuple[object, ...]:
         digits(report.bytes / 1e6, 1), digits(report.ratio, 3), digits(report.p50_ms, 1),
         digits(report.p95_ms, 1), digits(report.cpu_ms, 1), digits(report.recall, 3),
         digits(report.recall_gated, 3), digits(report.ndcg, 4),
-        digits(report.ndcg_gated, 4), digits(report.gated, 3), digits(report.build_peak / 1e6, 0),
-        digits(report.search_peak / 1e6, 0), digits(report.open_s, 3),
+        digits(report.ndcg_gated, 4), _ratio(report.gated), _ratio(report.gated_end_to_end),
+        digits(report.build_peak / 1e6, 0), digits(report.search_peak / 1e6, 0), digits(report.open_s, 3),
     )  # fmt: skip
+
+
+def _ratio(ratio: Ratio | None) -> str:
+    return "" if ratio is None else f"{ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f})"
 
 
 def _curves(reports: list[EngineReport]) -> dict[str, dict[int, float]]:
