@@ -26,11 +26,19 @@ OLD = [{"id": "a", "text": "an old truck of 30 kg"}, {"id": "b", "text": "an old
 NEW = [{"id": "a", "text": "a new truck of 31 kg"}, {"id": "c", "text": "a new house of 5 rooms"}]
 
 
-def dying(target: Any, name: str, *, after: bool, call: int = 1) -> Callable[[pytest.MonkeyPatch], None]:
+Install = Callable[[pytest.MonkeyPatch, type], None]
+
+
+class Engine:
+    """Stands for the class of the index's engine among the targets of `dying`."""
+
+
+def dying(target: Any, name: str, *, after: bool, call: int = 1) -> Install:
     """Patch `target.name` so that the process ends before or after its nth call."""
 
-    def install(patch: pytest.MonkeyPatch) -> None:
-        original = getattr(target, name)
+    def install(patch: pytest.MonkeyPatch, engine: type) -> None:
+        patched = engine if target is Engine else target
+        original = getattr(patched, name)
         calls = 0
 
         def replaced(*arguments: Any, **options: Any) -> Any:
@@ -43,36 +51,34 @@ def dying(target: Any, name: str, *, after: bool, call: int = 1) -> Callable[[py
                 os._exit(9)
             return result
 
-        patch.setattr(target, name, replaced)
+        patch.setattr(patched, name, replaced)
 
     return install
 
 
 ADD_POINTS = {
-    "before the vectors": dying(FlatEngine, "add", after=False),
-    "after the vectors": dying(FlatEngine, "add", after=True),
+    "before the vectors": dying(Engine, "add", after=False),
+    "after the vectors": dying(Engine, "add", after=True),
     "between the documents": dying(Store, "insert", after=True),
-    "before the engine commits": dying(FlatEngine, "commit", after=False),
-    "after the engine committed": dying(FlatEngine, "commit", after=True),
-    "before old vectors go": dying(FlatEngine, "delete", after=False),
-    "after old vectors went": dying(FlatEngine, "delete", after=True),
-    "before the last engine commit": dying(FlatEngine, "commit", after=False, call=2),
+    "before the engine commits": dying(Engine, "commit", after=False),
+    "after the engine committed": dying(Engine, "commit", after=True),
+    "before old vectors go": dying(Engine, "delete", after=False),
+    "after old vectors went": dying(Engine, "delete", after=True),
+    "before the last engine commit": dying(Engine, "commit", after=False, call=2),
     "before the manifest": dying(writer_module, "write_manifest", after=False),
 }
 COMPACT_POINTS = {
-    "before the engine commits": dying(FlatEngine, "commit", after=False),
-    "after the engine committed": dying(FlatEngine, "commit", after=True),
+    "before the engine commits": dying(Engine, "commit", after=False),
+    "after the engine committed": dying(Engine, "commit", after=True),
     "before the store is purged": dying(Store, "purge", after=False),
     "after the store was purged": dying(Store, "purge", after=True),
 }
 
 
-def in_dying_child(
-    folder: Path, install: Callable[[pytest.MonkeyPatch], None], change: Callable[[Index], object]
-) -> None:
+def in_dying_child(folder: Path, install: Install, change: Callable[[Index], object]) -> None:
     def body() -> None:
         index = open_index(folder, model=StandIn())
-        install(pytest.MonkeyPatch())
+        install(pytest.MonkeyPatch(), type(index.collection.view.engine))
         change(index)
 
     die(body)
@@ -104,9 +110,9 @@ def check_whole(folder: Path, allowed: list[dict[str, str]]) -> None:
         assert index.collection.view.engine.count == len(index), "no vectors are left over"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    NumColBERT(StandIn()).index(OLD, tmp_path / "idx").close()
+@pytest.fixture(params=["flat", "plaid"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    NumColBERT(StandIn()).index(OLD, tmp_path / "idx", engine=request.param).close()
     return tmp_path / "idx"
 
 
@@ -130,13 +136,13 @@ def test_dying_while_compacting(folder: Path, point: str) -> None:
 
 
 def test_dying_after_the_store_has_deleted(folder: Path) -> None:
-    in_dying_child(folder, dying(FlatEngine, "delete", after=False), lambda index: index.delete(["a"]))
+    in_dying_child(folder, dying(Engine, "delete", after=False), lambda index: index.delete(["a"]))
     check_whole(folder, [{"b": OLD[1]["text"]}])
 
 
 BUILD_POINTS = {
-    "after vectors": dying(FlatEngine, "add", after=True, call=2),
-    "after the engine committed": dying(FlatEngine, "commit", after=True, call=3),
+    "after vectors": dying(Engine, "add", after=True, call=2),
+    "after the engine committed": dying(Engine, "commit", after=True, call=3),
     "between documents": dying(Store, "insert", after=True, call=40),
     "before the windows are counted": dying(Store, "consume", after=False, call=2),
     "before the store is purged": dying(Store, "purge", after=False),
@@ -151,7 +157,7 @@ def test_a_build_that_dies_is_finished_by_the_next_call(tmp_path: Path, point: s
         return build(documents, tmp_path / "idx", StandIn(), batch_size=2, resume_as="documents")
 
     def body() -> None:
-        BUILD_POINTS[point](pytest.MonkeyPatch())
+        BUILD_POINTS[point](pytest.MonkeyPatch(), FlatEngine)
         make()
 
     die(body)
