@@ -28,7 +28,7 @@ def test_the_bench_measures_every_part_and_the_stock_loop(
     found = profile(recipe, seconds=0.3, detailed=True, say=told.append)
     assert found.triples_per_s > 0
     assert found.data_alone > found.triples_per_s
-    assert 0 < found.data_wait < 1
+    assert 0 <= found.data_wait <= 1
     assert found.replayed == 0  # there is no GPU here
     assert found.unrecorded > 0
     assert any(name.startswith("aten::") for name, _, _ in found.host_operations)
