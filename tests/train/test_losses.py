@@ -14,6 +14,7 @@ from tests.properties import examples
 from torch import Tensor
 
 from numcolbert.data.triple import OPERATORS
+from numcolbert.train.contrast import contrastive_loss, mention_vectors
 from numcolbert.train.labels import (
     Conditions,
     DocumentQuantities,
@@ -29,9 +30,7 @@ from numcolbert.train.losses import (
     LossSettings,
     NumColBERTLoss,
     PropertyHeads,
-    contrastive_loss,
     detection_loss,
-    mention_vectors,
     retrieval_loss,
     scientific,
 )
@@ -254,6 +253,44 @@ def test_contrastive_loss_follows_its_formula(
     assert loss.item() == pytest.approx(expected, rel=1e-4, abs=1e-5)
     loss.backward()
     assert encoded.ungated.grad is not None and encoded.ungated.grad.isfinite().all()
+
+
+@examples(20)
+@given(seed=seeds, reading=st.sampled_from(["mean_log", "log_sum"]))
+def test_concept_loss_follows_its_formula(seed: int, reading: str) -> None:
+    encoded, labels = toy_batch(seed)
+    settings = LossSettings(
+        retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0, concept=1.0,
+        multi_positive=reading, contrastive_temperature=0.3,  # type: ignore[arg-type]
+    )  # fmt: skip
+    loss = NumColBERTLoss(settings, DIM, UNITS)(encoded, labels).total
+    expected = []
+    for query, vectors in enumerate(encoded.ungated.detach()):
+        words = [v for v, number in zip(vectors, labels.quantity_mask[query], strict=True) if not number]
+        logits = []
+        for document, mask in zip(encoded.documents.detach(), encoded.document_mask, strict=True):
+            tokens = document[mask]
+            best = [float((tokens @ word).max()) for word in words]
+            logits.append(sum(best) / max(len(words), 1) / 0.3)
+        asked = {
+            int(pair)
+            for pair, owner in zip(labels.conditions.pair, labels.conditions.query, strict=True)
+            if owner == query and pair >= 0
+        }
+        positive = [
+            d == labels.target[query] or not asked.isdisjoint(labels.quantities.pair[d].tolist())
+            for d in range(len(logits))
+        ]
+        total = math.log(sum(map(math.exp, logits)))
+        chosen = [logit for logit, p in zip(logits, positive, strict=True) if p]
+        if reading == "mean_log":
+            expected.append(total - sum(chosen) / len(chosen))
+        else:
+            expected.append(total - math.log(sum(map(math.exp, chosen))))
+    assert loss.item() == pytest.approx(sum(expected) / len(expected), rel=1e-4, abs=1e-5)
+    loss.backward()
+    numbers = encoded.ungated.grad[labels.quantity_mask]  # type: ignore[index]
+    assert (numbers == 0).all()  # a number has no say about the concept
 
 
 def test_mention_vector_is_the_mean_of_its_tokens() -> None:

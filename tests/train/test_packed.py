@@ -26,6 +26,7 @@ from numcolbert.model.checkpoint import (
 from numcolbert.train.attention import MULTIPLE, VarlenAttention, bucket_arrays, choose_attention, make_layout
 from numcolbert.train.batches import Batch, to_device
 from numcolbert.train.losses import LossSettings, NumColBERTLoss
+from numcolbert.train.maxsim import maxsim
 from numcolbert.train.model_setup import text_settings
 from numcolbert.train.packed import PackedEncoder, compiled_or_plain, finish_layer
 from numcolbert.train.packing import BatchMaker, PackSettings
@@ -64,6 +65,19 @@ def test_packed_vectors_equal_those_of_the_plain_model(
     _assert_rows_equal(encoded.documents, encoded.document_mask, documents)
     assert encoded.scores is not None
     torch.testing.assert_close(encoded.scores, model.similarity(queries, documents), atol=1e-4, rtol=1e-4)
+
+
+def test_word_scores_are_the_maxsim_of_the_words_outside_of_quantities(
+    backbone: Path, triples: list[Triple]
+) -> None:
+    model = numcolbert(backbone)
+    loss = NumColBERTLoss(LossSettings(concept=0.5), 16, 4)
+    step = TrainingStep(PackedEncoder(model), find_gate(model), loss)
+    encoded, labels, _ = step.encode(batch_of(model, triples))
+    words = encoded.word_mask & ~labels.quantity_mask
+    expected = maxsim(encoded.ungated, encoded.documents, words, encoded.document_mask)
+    assert encoded.word_scores is not None
+    torch.testing.assert_close(encoded.word_scores, expected, atol=1e-4, rtol=1e-4)
 
 
 def test_variable_length_attention_sees_every_token_of_the_stream(

@@ -121,6 +121,13 @@ def comparable(conditions: Conditions, documents: DocumentQuantities) -> Tensor:
     return (documents.dimension == conditions.dimension[:, None, None]).any(dim=-1)
 
 
+def about_the_same(conditions: Conditions, documents: DocumentQuantities, queries: int) -> Tensor:
+    """Which documents hold a quantity of a query's concept and dimension, of any size: [queries, D] bool."""
+    same_pair = (documents.pair == conditions.pair[:, None, None]) & (conditions.pair >= 0)[:, None, None]
+    found = torch.zeros(queries, documents.pair.shape[0], dtype=torch.long, device=same_pair.device)
+    return found.index_add_(0, conditions.query, same_pair.any(dim=-1).long()) > 0
+
+
 def known_answers(conditions: Conditions, documents: DocumentQuantities, queries: int) -> Tensor:
     """Which documents satisfy every condition of a query on the same concept: [queries, D] bool.
 

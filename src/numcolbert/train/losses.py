@@ -1,6 +1,6 @@
-"""The four losses of NumColBERT and their sum.
+"""The four losses of NumColBERT, one of our own, and their sum.
 
-`L = L_ret + 0.05 (L_cont + L_det + L_prop)`
+`L = L_ret + 0.05 (L_cont + L_det + L_prop)`, and `concept_loss` with a weight where one is set.
 
 Each is a function of plain tensors, so that it can be read, tested and replaced alone. `stock.py` wraps them
 for `MultiVectorEncoderTrainer`. Shapes: B queries of at most Tq tokens, D documents of at most Td tokens,
@@ -17,13 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from numcolbert.data.triple import OPERATORS
-from numcolbert.train.labels import (
-    Conditions,
-    DocumentQuantities,
-    Strategy,
-    comparable,
-    contrastive_positives,
-)
+from numcolbert.train.contrast import concept_loss, contrastive_loss, mention_vectors
+from numcolbert.train.labels import Conditions, DocumentQuantities, Strategy
 from numcolbert.train.maxsim import maxsim
 
 
@@ -35,6 +30,7 @@ class LossSettings:
     contrastive: float = 0.05
     detection: float = 0.05
     properties: float = 0.05
+    concept: float = 0.0
     positives: Strategy = "unit"
     unit_match: Literal["unit", "dimension"] = "unit"
     contrast: Literal["all", "comparable"] = "all"
@@ -74,76 +70,6 @@ def retrieval_loss(
     if candidates is not None:
         logits = logits.masked_fill(~candidates, float("-inf"))
     return F.cross_entropy(logits, target)
-
-
-def mention_vectors(ungated: Tensor, conditions: Conditions) -> Tensor:
-    """`q_num`: the mean of the ungated query vectors of each quantity mention, [C, dim].
-
-    | input | shape | |
-    |---|---|---|
-    | `ungated` | [B, Tq, dim] | normalised query vectors before the gate |
-    | `conditions` | C rows | `mention` marks the tokens |
-    """
-    weight = conditions.mention.to(ungated.dtype)  # [C, Tq]
-    total = (ungated[conditions.query] * weight.unsqueeze(-1)).sum(dim=1)
-    return total / weight.sum(dim=1, keepdim=True).clamp(min=1)
-
-
-def contrastive_loss(
-    mentions: Tensor,
-    documents: Tensor,
-    document_mask: Tensor,
-    conditions: Conditions,
-    quantities: DocumentQuantities,
-    *,
-    strategy: Strategy = "unit",
-    unit_match: Literal["unit", "dimension"] = "unit",
-    contrast: Literal["all", "comparable"] = "all",
-    multi_positive: Literal["mean_log", "log_sum"] = "mean_log",
-    temperature: float = 0.02,
-) -> Tensor:
-    """Multi-positive InfoNCE over `S(c, D) = max_j q_num . d_j`, mean over conditions that have a positive.
-
-    The softmax runs over all documents, or over the comparable ones: see `LossSettings.contrast`.
-
-    `mean_log`:  -mean over positives of log softmax(S / temperature)
-    `log_sum`:   -log of the summed softmax of the positives
-
-    | input | shape | |
-    |---|---|---|
-    | `mentions` | [C, dim] | from `mention_vectors` |
-    | `documents` | [D, Td, dim] | unit vectors |
-    | `document_mask` | [D, Td] | |
-    | `conditions`, `quantities` | C rows, [D, M] | decide the positives, see `contrastive_positives` |
-
-    "separate" averages the loss of the unit set and of the numeric set; "none" gives 0.
-    """
-    sets = contrastive_positives(conditions, quantities, strategy, unit_match)
-    if not sets or not len(conditions):
-        return mentions.sum() * 0.0
-    one_token = torch.ones(len(mentions), 1, dtype=torch.bool, device=mentions.device)
-    scores = maxsim(mentions.unsqueeze(1), documents, one_token, document_mask)  # [C, D]
-    rivals = comparable(conditions, quantities) if contrast == "comparable" else None
-    losses = [
-        _multi_positive_loss(scores / temperature, positives, rivals, multi_positive) for positives in sets
-    ]
-    return torch.stack(losses).mean()
-
-
-def _multi_positive_loss(logits: Tensor, positives: Tensor, rivals: Tensor | None, reading: str) -> Tensor:
-    """`rivals` are the documents beside the positives that enter the softmax; None for all."""
-    told = positives.any(dim=1)
-    if rivals is not None:
-        told = told & (rivals & ~positives).any(dim=1)  # with no rival there is nothing to learn
-        # Rows that do not count keep finite numbers, so that their gradient is 0 and not NaN.
-        logits = logits.masked_fill(~(positives | rivals) & told[:, None], float("-inf"))
-    log_share = F.log_softmax(logits, dim=1)
-    if reading == "mean_log":
-        gain = log_share.masked_fill(~positives, 0.0).sum(dim=1) / positives.sum(dim=1).clamp(min=1)
-    else:
-        gain = torch.logsumexp(log_share.masked_fill(~positives & told[:, None], float("-inf")), dim=1)
-    counted = told.to(gain.dtype)
-    return -(gain * counted).sum() / counted.sum().clamp(min=1)
 
 
 def detection_loss(
@@ -237,6 +163,7 @@ class EncodedBatch:
     document_mask: Tensor  # [D, Td]
     num_logit: Tensor | None = None  # [B, Tq], None for a plain ColBERT
     scores: Tensor | None = None  # [B, D], MaxSim where it was computed already
+    word_scores: Tensor | None = None  # [B, D], of ungated words outside of quantities, likewise
 
 
 @dataclass(slots=True)
@@ -293,6 +220,22 @@ class NumColBERTLoss(nn.Module):
             )
             total = total + s.contrastive * contrastive
             parts["contrastive"] = contrastive.detach()
+        if s.concept:
+            words = batch.word_mask & ~labels.quantity_mask
+            word_scores = batch.word_scores
+            if word_scores is None:
+                word_scores = maxsim(batch.ungated, batch.documents, words, batch.document_mask)
+            concept = concept_loss(
+                word_scores,
+                words.sum(dim=1),
+                labels.target,
+                labels.conditions,
+                labels.quantities,
+                multi_positive=s.multi_positive,
+                temperature=s.contrastive_temperature,
+            )
+            total = total + s.concept * concept
+            parts["concept"] = concept.detach()
         if s.detection and batch.num_logit is not None:
             detection = detection_loss(
                 batch.num_logit,

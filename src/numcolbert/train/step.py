@@ -89,7 +89,8 @@ class TrainingStep(nn.Module):
             answers = known_answers(batch.conditions, batch.quantities, count)
             rivals = candidates(answers, target, batch.document_key)
         dtype = self.encoder.dtype
-        scores = grouped_maxsim(vectors.to(dtype), batch, gates, skipped)
+        maxima = token_maxima(vectors.to(dtype), batch, skipped)
+        words = batch.word_mask & ~quantity_mask
         encoded = EncodedBatch(
             queries=queries,
             ungated=ungated,
@@ -98,18 +99,39 @@ class TrainingStep(nn.Module):
             documents=documents.to(dtype),
             document_mask=document_mask,
             num_logit=logit,
-            scores=scores,
+            scores=maxima.sums(gates),
+            word_scores=maxima.sums(words.float()) if self.loss.settings.concept else None,
         )
         labels = BatchLabels(target, rivals, quantity_mask, batch.conditions, batch.quantities)
         return encoded, labels, gates
 
 
-def grouped_maxsim(vectors: Tensor, batch: Batch, gates: Tensor | None, skipped: object = None) -> Tensor:
-    """MaxSim of all queries with all documents, [B, 2B] float32, with little padding.
+@dataclass(frozen=True)
+class TokenMaxima:
+    """The best match of every query token in every document, ready to be added up with any weights."""
 
-    Query tokens come as they lie in the stream, documents in groups of similar length. The gate is a
-    positive factor, so it is applied after the maximum, in float32.
-    """
+    maxima: Tensor  # [tokens, 2B] float32, documents by length
+    query: Tensor  # [tokens], the query of each token; `queries` where it belongs to none
+    place: Tensor  # [tokens], its place there
+    queries: int
+    document_order: Tensor  # [2B]
+
+    def sums(self, weights: Tensor | None = None) -> Tensor:
+        """MaxSim of all queries with all documents, [B, 2B]; `weights` are [B, Tq], none for 1.
+
+        They are positive factors, so they are applied after the maximum, in float32.
+        """
+        maxima = self.maxima
+        if weights is not None:
+            flat = (self.query * weights.shape[1] + self.place).clamp(max=weights.numel() - 1)
+            maxima = maxima * weights.reshape(-1).index_select(0, flat).unsqueeze(1)
+        sums = torch.zeros(self.queries + 1, maxima.shape[1], device=maxima.device)
+        sums = sums.index_add(0, self.query, maxima)[:-1]
+        return sums.index_select(1, torch.argsort(self.document_order))
+
+
+def token_maxima(vectors: Tensor, batch: Batch, skipped: object = None) -> TokenMaxima:
+    """With little padding: query tokens as they lie in the stream, documents in groups of similar length."""
     form = batch.form
     starts, count, tokens = batch.tokens.layout.starts.long(), form.queries, form.query_tokens
     queries = vectors[:tokens].unsqueeze(0)  # [1, tokens, dim]
@@ -124,13 +146,9 @@ def grouped_maxsim(vectors: Tensor, batch: Batch, gates: Tensor | None, skipped:
         best.append(best_tokens(queries, _take(vectors, rows), mask).squeeze(0))
     maxima = torch.cat(best, dim=1)  # [tokens, 2B] in the order of length
     place = torch.arange(tokens, device=starts.device)
-    # Tokens after the last query get the number of queries, and are left out of the sum.
+    # Tokens after the last query get the number of queries, and `sums` leaves them out.
     query = torch.bucketize(place, starts[1 : count + 1], right=True)
-    if gates is not None:
-        flat = (query * gates.shape[1] + place - starts[query]).clamp(max=gates.numel() - 1)
-        maxima = maxima * gates.reshape(-1).index_select(0, flat).unsqueeze(1)
-    sums = torch.zeros(count + 1, maxima.shape[1], device=maxima.device).index_add(0, query, maxima)
-    return sums[:count].index_select(1, torch.argsort(batch.document_order))
+    return TokenMaxima(maxima, query, place - starts[query], count, batch.document_order)
 
 
 def _rows(starts: Tensor, first: int, last: int, width: int) -> tuple[Tensor, Tensor]:
