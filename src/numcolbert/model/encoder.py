@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 DEFAULT = "default"
+TOKENS_AT_ONCE = 256
+"""Tokens of a batch, padding included: what a layer makes of them then stays in a core's own cache."""
 
 
 class QuantityCutOffWarning(UserWarning):
@@ -196,7 +198,12 @@ class Encoder:
             return []
         order = sorted(range(len(tokenised)), key=lambda row: -len(tokenised[row].ids))
         size = min(batch_size, -(-len(order) // self._threads))
-        batches = [order[start : start + size] for start in range(0, len(order), size)]
+        batches: list[list[int]] = []
+        start = 0
+        while start < len(order):
+            longest = len(tokenised[order[start]].ids)
+            batches.append(order[start : start + max(1, min(size, TOKENS_AT_ONCE // longest))])
+            start += len(batches[-1])
 
         def run(rows: list[int]) -> tuple[list[int], list[NDArray[np.float32]]]:
             return rows, self._session.run(wanted, self._arrays([tokenised[row] for row in rows]))

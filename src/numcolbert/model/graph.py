@@ -107,26 +107,32 @@ def _transformer(writer: GraphWriter, weights: Weights, shape: Shape) -> str:
     for layer in range(shape.layers):
         at = f"encoder.layer.{layer}."
         out = f"{at}attention.output.dense."
-        projections = [
-            (weights[f"{at}attention.self.{name}.weight"], weights[f"{at}attention.self.{name}.bias"])
-            for name in ("query", "key", "value")
-        ]
+        parts = [f"{at}attention.self.{name}." for name in ("query", "key", "value")]
+        projections = [weights[f"{part}weight"] for part in parts]
+        offsets = [weights[f"{part}bias"] for part in parts]
         # What attention's output is divided by to balance it, the values can be divided by beforehand.
         share = writer.share(weights[f"{out}weight"], out)
         if share is not None:
-            projections[2] = (projections[2][0] / share[:, None], projections[2][1] / share)
-        parts = writer.linear(x, projections, f"{at}attention.self.query.")
-        query, key, value = (writer.op("Reshape", part, padded) for part in parts)
+            projections[2], offsets[2] = projections[2] / share[:, None], offsets[2] / share
+        made = writer.linear(x, [(projection, None) for projection in projections], parts[0])
+        query, key, value = (writer.op("Reshape", part, padded) for part in made)
+        offset = writer.constant(np.concatenate(offsets).astype(np.float32))
         attended = writer.op(
-            "MultiHeadAttention", query, key, value, "", mask, bias, domain=MICROSOFT, num_heads=shape.heads
+            "MultiHeadAttention",
+            *(query, key, value, offset, mask, bias),
+            domain=MICROSOFT,
+            num_heads=shape.heads,
         )
         attended = writer.op("Reshape", attended, writer.constant(np.array([-1, size])))
-        weight, offset = weights[f"{out}weight"], weights[f"{out}bias"]
-        (attended,) = writer.linear(attended, [(weight if share is None else weight * share, offset)])
+        weight = weights[f"{out}weight"] * (1 if share is None else share)
+        (attended,) = writer.linear(attended, [(weight, weights[f"{out}bias"])])
         x = _add_and_norm(writer, attended, x, weights, f"{at}attention.output.", shape.epsilon)
-        inner = _linear(writer, x, weights, f"{at}intermediate.dense.")
+        rise = f"{at}intermediate.dense."
+        (inner,) = writer.linear(x, [(weights[f"{rise}weight"], weights[f"{rise}bias"])], rise)
         inner = writer.op("Gelu", inner, domain=MICROSOFT)
-        fed = _linear(writer, inner, weights, f"{at}output.dense.", least=GELU_LEAST)
+        # Not balanced: gelu's outputs are even enough, and a pass over them is the dearest of all.
+        feed = f"{at}output.dense."
+        (fed,) = writer.linear(inner, [(weights[f"{feed}weight"], weights[f"{feed}bias"])], least=GELU_LEAST)
         x = _add_and_norm(writer, fed, x, weights, f"{at}output.", shape.epsilon)
     return writer.op("Reshape", x, padded)
 
@@ -150,11 +156,6 @@ def _add_and_norm(writer: GraphWriter, x: str, skip: str, weights: Weights, at: 
 
 def _norm(writer: GraphWriter, weights: Weights, at: str) -> tuple[str, str]:
     return writer.constant(weights[f"{at}LayerNorm.weight"]), writer.constant(weights[f"{at}LayerNorm.bias"])
-
-
-def _linear(writer: GraphWriter, x: str, weights: Weights, at: str, least: float | None = None) -> str:
-    (made,) = writer.linear(x, [(weights[f"{at}weight"], weights[f"{at}bias"])], at, least)
-    return made
 
 
 def _gate(writer: GraphWriter, part: GatePart, vectors: str, reads: str, dim: int) -> None:

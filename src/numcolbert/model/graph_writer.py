@@ -21,7 +21,7 @@ Weights = dict[str, Array]
 Precision = Literal["int8", "float32"]
 
 MICROSOFT = "com.microsoft"
-BLOCK = 192
+BLOCK = 768
 """Inputs of a row that share a scale, at most."""
 TINY = np.float32(1e-12)
 """Smallest scale: a row of zeros divides by it."""
@@ -37,6 +37,7 @@ class GraphWriter:
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
         self.outputs: list[Any] = []
+        self._middles: dict[int, str] = {}
 
     def constant(self, value: Any) -> str:
         array = np.ascontiguousarray(value).reshape(np.shape(value))  # ascontiguousarray makes scalars 1-d
@@ -77,7 +78,7 @@ class GraphWriter:
         return share.astype(np.float32)
 
     def linear(
-        self, x: str, layers: Sequence[tuple[Array, Array]], at: str = "", least: float | None = None
+        self, x: str, layers: Sequence[tuple[Array, Array | None]], at: str = "", least: float | None = None
     ) -> list[str]:
         """x @ weight.T + bias for each (weight, bias), with x [rows, inputs].
 
@@ -86,10 +87,8 @@ class GraphWriter:
             least: No entry of x is below this; then all of the 255 steps are used above it.
         """
         if self.precision == "float32":
-            return [
-                self.op("Add", self.op("MatMul", x, self.constant(weight.T)), self.constant(bias))
-                for weight, bias in layers
-            ]
+            products = [(self.op("MatMul", x, self.constant(weight.T)), bias) for weight, bias in layers]
+            return [y if bias is None else self.op("Add", y, self.constant(bias)) for y, bias in products]
         share = self.share(np.concatenate([weight for weight, _ in layers]), at)
         if share is not None:
             x = self.op("Mul", x, self.constant(1 / share))
@@ -97,7 +96,7 @@ class GraphWriter:
         if least is not None:
             up = np.full(layers[0][0].shape[1], -least, np.float32) / (1 if share is None else share)
             x = self.op("Add", x, self.constant(up))
-            layers = [(weight, bias - weight @ up) for weight, bias in layers]
+            layers = [(weight, (0 if bias is None else bias) - weight @ up) for weight, bias in layers]
         blocks = _blocks(layers[0][0].shape[1])
         parts, scales = self._rows_to_bytes(x, layers[0][0].shape[1], blocks, positive=least is not None)
         zero = self.constant(np.uint8(0 if least is not None else 128))
@@ -113,15 +112,25 @@ class GraphWriter:
         )
         scale = self.op("Mul", size, self.constant(np.float32(1 / (255 if positive else 127))))
         scale = self.op("Max", scale, self.constant(TINY))
-        middle = self.constant(np.array([0 if positive else 128], np.uint8))
-        middle = self.op("Expand", middle, self.op("Shape", scale))
-        whole = self.op("QuantizeLinear", x, scale, middle, axis=0)
+        zeros = [] if positive else [self._middle(scale, blocks)]
+        whole = self.op("QuantizeLinear", x, scale, *zeros, axis=0)
         whole = self.op("Reshape", whole, self.constant(np.array([-1, columns])))
         scale = self.op("Reshape", scale, self.constant(np.array([-1, blocks])))
         return self.split(whole, blocks), self.split(scale, blocks)
 
-    def _product(self, parts: list[str], scales: list[str], zero: str, weight: Array, bias: Array) -> str:
-        one, total = self.constant(np.float32(1)), self.constant(bias.astype(np.float32))
+    def _middle(self, like: str, blocks: int) -> str:
+        """128 for each scale of `like`; as many for all layers with as many blocks, so made once."""
+        if blocks not in self._middles:
+            middle = self.constant(np.array([128], np.uint8))
+            self._middles[blocks] = self.op("Expand", middle, self.op("Shape", like))
+        return self._middles[blocks]
+
+    def _product(
+        self, parts: list[str], scales: list[str], zero: str, weight: Array, bias: Array | None
+    ) -> str:
+        one, total = self.constant(np.float32(1)), ""
+        if bias is not None:
+            total = self.constant(bias.astype(np.float32))
         for part, scale, block in zip(parts, scales, np.split(weight, len(parts), axis=1), strict=True):
             packed, steps = quantise_rows(block)
             product = self.op(
@@ -134,7 +143,8 @@ class GraphWriter:
                 self.constant(np.int8(0)),  # named, so that onnxruntime can change it: see `_open_graph`
                 domain=MICROSOFT,
             )
-            total = self.op("Sum", self.op("Mul", product, scale), total)
+            product = self.op("Mul", product, scale)
+            total = self.op("Sum", product, total) if total else product
         return total
 
     def table(self, rows: Array, ids: str) -> str:
