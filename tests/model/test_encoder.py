@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,6 +62,22 @@ def test_batching_changes_neither_order_nor_vectors(encoder: Encoder) -> None:
     for one, text in zip(encoder.encode_queries(TEXTS), TEXTS, strict=True):
         assert one.text == text
         np.testing.assert_allclose(one.vectors, encoder.encode_queries([text])[0].vectors, atol=1e-5)
+
+
+def test_long_texts_get_batches_of_their_own(encoder: Encoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[tuple[int, int]] = []
+    arrays = encoder._arrays
+
+    def noted(batch: list[Any]) -> dict[str, Any]:
+        made = arrays(batch)
+        sizes.append(made["input_ids"].shape)
+        return made
+
+    monkeypatch.setattr(encoder, "_arrays", noted)
+    monkeypatch.setattr("numcolbert.model.encoder.TOKENS_AT_ONCE", 24)
+    texts = ["sales " * 29, "sales fell", *["dose"] * 9]
+    assert [len(d.tokens) for d in encoder.encode_documents(texts)] == [32, 5, *[4] * 9]
+    assert sorted(sizes) == [(1, 32), (4, 5), (6, 4)]
 
 
 def test_documents_have_length_one_and_queries_their_gate(encoder: Encoder) -> None:
