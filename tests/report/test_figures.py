@@ -51,6 +51,11 @@ def test_training_curve(tmp_path: Path) -> None:
         "".join(json.dumps({"step": s, "seconds": 1.0, "retrieval": 1.0 / (s + 1)}) + "\n" for s in range(5))
     )
     check(training_curve(log, tmp_path / "curve.png"), 5)
+    with log.open("a") as file:
+        file.write(json.dumps({"step": 5, "retrieval": 0.1, "triples_per_s": 9e3, "grad_norm": 2.0}) + "\n")
+        file.write(json.dumps({"step": 5, "benchmark": "dev", "nDCG@10": 0.5}) + "\n")
+    drawn = check(training_curve(log, tmp_path / "curve.png"), 6)
+    assert {row["curve"] for row in drawn} == {"retrieval"}, "rates and evaluations are on other scales"
     log.write_text('{"step": 1}\n')
     with pytest.raises(InputError, match="holds no losses"):
         training_curve(log, tmp_path / "curve2.png")

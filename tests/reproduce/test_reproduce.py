@@ -100,7 +100,12 @@ def test_a_table_with_gaps(benchmarks: Path, tmp_path: Path) -> None:
     assert rows["ColBERT_ft"] == ["–"] * 4 + ["0.50", "0.62", "0.26", "0.81"]
     assert rows["BM25 (whole query)"][4:] == [""] * 4
     assert "QBM25 (gold conditions) *" in rows
-    assert grid.columns[5] == "nDCG@10 (paper, FinQuant)"
+    assert grid.columns[5] == "paper nDCG@10"
+    assert grid.title == "openfinquant (3 queries; the paper's columns: FinQuant)"
+    assert not any(note.endswith("..") for note in grid.notes)
+    suite = main_grid(replace(table, benchmark="openfinquant/bounds"))
+    assert {row[0].text for row in suite.rows} < set(rows), "a suite shows what was measured"
+    assert suite.notes[-1].startswith("Not measured: ") and "ColBERT_ft" in suite.notes[-1]
 
 
 def test_a_run_from_elsewhere_completes_the_rows_that_stand_on_it(benchmarks: Path, tmp_path: Path) -> None:
@@ -151,7 +156,9 @@ def test_defeats_come_first(benchmarks: Path, tmp_path: Path) -> None:
     text = summary(table)
     assert "NumColBERT reaches nDCG@10 0.000 and loses to" in text and "gold" not in text
     suite = replace(table, benchmark="openfinquant/bounds")
-    assert suites_summary([suite]).startswith("It is behind on 1 of 1 suites: openfinquant/bounds (0.000, ")
+    assert suites_summary([suite]).startswith(
+        "NumColBERT is behind on 1 of 1 suites: openfinquant/bounds (0.000, "
+    )
     assert suites_summary([]) == ""
     write_run(runs / "colbert-ft" / "openfinquant.trec", PERFECT, "x")
     (table,) = make_tables(

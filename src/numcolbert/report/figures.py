@@ -30,6 +30,13 @@ _STYLE: Any = {
 }
 
 
+_LOSSES = {
+    "loss", "retrieval", "contrastive", "detection", "unit", "mantissa", "exponent", "operator", "number",
+    "order", "query_flops", "document_flops",
+}  # fmt: skip
+"""Terms of a loss in the logs of all trainers; what else a line holds is on another scale."""
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     label: str
@@ -51,7 +58,7 @@ def operator_bars(values: Mapping[str, Mapping[str, float]], measure: str, path:
     axes.set_ylabel(measure)
     axes.set_ylim(0, 1)
     axes.grid(axis="x", visible=False)
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     rows = [{"system": s, "operator": o, measure: v} for s, means in values.items() for o, v in means.items()]
     return _save(figure, path, rows)
 
@@ -81,10 +88,12 @@ def lines(
     axes.set_ylabel(y_label)
     if log_x:
         axes.set_xscale("log")
+        _name_points(axes.xaxis, sorted({x for curve in curves for x in curve.x}))
     if log_y:
         axes.set_yscale("log")
+        _plain_numbers(axes.yaxis)
     if len(curves) > 1:
-        axes.legend()
+        axes.legend(frameon=False)
     rows = [{"curve": c.label, x_label: x, y_label: y} for c in curves for x, y in zip(c.x, c.y, strict=True)]
     return _save(figure, path, rows)
 
@@ -92,7 +101,7 @@ def lines(
 def nbits_curve(scores: Mapping[str, Mapping[int, float]], measure: str, path: Path) -> Path:
     """Quality against bits per value. `scores`: system -> bits -> mean."""
     curves = [Curve(name, sorted(of), [of[bits] for bits in sorted(of)]) for name, of in scores.items()]
-    return lines(curves, path, x_label="bits per value", y_label=measure)
+    return lines(curves, path, x_label="bits per value", y_label=measure, log_x=True)
 
 
 def training_curve(log: Path, path: Path) -> Path:
@@ -103,14 +112,14 @@ def training_curve(log: Path, path: Path) -> Path:
         raise InputError(
             f"The training log '{log}' cannot be read: {error}.", hint="give a log.jsonl"
         ) from error
-    names = [key for key, value in (entries[0] if entries else {}).items() if isinstance(value, float)]
-    terms = [name for name in names if name not in ("seconds", "lr", "step")]
+    entries = [entry for entry in entries if "step" in entry and _LOSSES & entry.keys()]  # no evaluations
+    terms = [name for name in (entries[0] if entries else {}) if name in _LOSSES]
     _require(bool(terms), f"The training log '{log}' holds no losses.")
     curves = [
         Curve(name, [e["step"] for e in entries if name in e], [e[name] for e in entries if name in e])
         for name in terms
     ]
-    return lines(curves, path, x_label="step", y_label="loss")
+    return lines(curves, path, x_label="step", y_label="loss", log_y=True)
 
 
 def latency_curve(seconds: Mapping[str, Mapping[int, float]], path: Path) -> Path:
@@ -133,7 +142,7 @@ def tsne_scatter(vectors: NDArray[np.float32], labels: Sequence[str], path: Path
         axes.scatter(*places[chosen].T, s=14, alpha=0.8, label=label, color=COLOURS[number % len(COLOURS)])
     axes.set_xticks([])
     axes.set_yticks([])
-    axes.legend(title="operator")
+    axes.legend(title="operator", loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
     rows = [{"operator": n, "x": float(x), "y": float(y)} for n, (x, y) in zip(labels, places, strict=True)]
     return _save(figure, path, rows)
 
@@ -149,6 +158,24 @@ def _canvas(width: float, height: float) -> tuple[Any, Any]:
 
     with mpl.rc_context(_STYLE):
         return pyplot.subplots(figsize=(width, height))
+
+
+def _name_points(axis: Any, places: Sequence[float]) -> None:
+    """Ticks where something was measured, written out."""
+    if len(places) <= 10:
+        axis.set_ticks(places, [f"{place:,.0f}" for place in places])
+        axis.set_ticks([], minor=True)
+    else:
+        _plain_numbers(axis)
+
+
+def _plain_numbers(axis: Any) -> None:
+    """20, not 2 x 10^1."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(base=10, subs=(1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _save(figure: Any, path: Path, rows: Sequence[Mapping[str, Any]]) -> Path:

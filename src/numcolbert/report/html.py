@@ -33,7 +33,7 @@ figure { margin:1.5rem 0 2rem; break-inside:avoid } figcaption { font-weight:600
 table { border-collapse:collapse; width:100%; font-size:.93rem; font-variant-numeric:tabular-nums }
 thead th, thead th:first-child { border-bottom:2px solid var(--ink); font-weight:600 }
 th,td { padding:.34rem .6rem; text-align:right } th:first-child { text-align:left }
-tbody th { font-weight:500 }
+tbody th { font-weight:500; min-width:11rem }
 tbody tr { border-bottom:1px solid var(--line) } tbody tr:hover { background:var(--tint) }
 .best { font-weight:700 } sup { font-size:.62em; margin-left:.15em } .up { color:var(--up) }
 .down { color:var(--down) } .note { color:var(--soft); font-size:.86rem; margin:.4rem 0 }

@@ -42,9 +42,11 @@ def main_grid(table: BenchmarkTable) -> Grid:
     data = spec.paper_data.get(table.benchmark)
     columns = ["system", *spec.measures, *spec.facts]
     if data is not None:
-        columns += [f"{measure} (paper, {data})" for measure in spec.paper_measures]
+        columns += [f"paper {measure}" for measure in spec.paper_measures]
     rows = []
     for row, state in zip(spec.rows, table.states, strict=True):
+        if table.is_suite and state.path is None:
+            continue  # the table of the whole benchmark says what it needs
         ours = [*(measured.get(row.name) or [Entry("–", detail=state.how)] * len(spec.measures))]
         ours += [_fact(state.facts.get(name)) for name in spec.facts]
         name = f"{row.name} *" if row.upper_bound else row.name
@@ -57,9 +59,15 @@ def main_grid(table: BenchmarkTable) -> Grid:
         notes.append("* An upper bound: it is given the query's condition.")
     notes += _kept(table)
     notes += [f"{s.name} {s.warning}." for s in table.states if s.warning]
-    notes += [f"{s.name}: {s.how}." for s in table.states if s.path is None]
-    count = f" ({comparison.overall.queries:,} queries)" if comparison else ""
-    return Grid(f"{table.benchmark}{count}", columns, rows, notes)
+    missing = [state for state in table.states if state.path is None]
+    if table.is_suite and missing:
+        notes.append("Not measured: " + ", ".join(state.name for state in missing) + ".")
+    else:
+        notes += [f"{state.name}: {state.how.rstrip('.')}." for state in missing]
+    about = [f"{comparison.overall.queries:,} queries"] if comparison else []
+    about += [f"the paper's columns: {data}"] if data is not None else []
+    title = f"{table.benchmark} ({'; '.join(about)})" if about else table.benchmark
+    return Grid(title, columns, rows, notes)
 
 
 def _fact(value: float | None) -> Entry:

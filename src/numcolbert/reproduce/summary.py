@@ -67,6 +67,7 @@ def suites_summary(suites: Sequence[BenchmarkTable]) -> str:
             behind.append(f"{table.benchmark} ({ours:.3f}, {best.system} {best.cells[measure].mean:.3f})")
     if not measured:
         return ""
+    subject = suites[0].spec.subject
     if not behind:
-        return f"It is the best on all {measured} suites."
-    return f"It is behind on {len(behind)} of {measured} suites: " + ", ".join(behind) + "."
+        return f"{subject} is the best on all {measured} suites."
+    return f"{subject} is behind on {len(behind)} of {measured} suites: " + ", ".join(behind) + "."
