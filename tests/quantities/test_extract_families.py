@@ -333,6 +333,19 @@ def test_the_level_of_a_confidence_interval_lends_its_percent_to_nothing() -> No
     assert (ratio.unit, level.unit, interval.unit) == (None, "percent", None)
 
 
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("In 2021, 12% of people agreed.", [12]),
+        ("By 2030, 50% of cars will be electric.", [50]),
+        ("Since 2005, 3.5 kg was lost.", [3.5]),
+        ("intakes of 1900, 2000 and 2100 kcal", [1900, 2000, 2100]),
+    ],
+)
+def test_a_year_before_a_quantity_takes_no_unit(text: str, values: list[float]) -> None:
+    assert [q.value for q in extract(text)] == values
+
+
 def test_a_list_shares_its_scale() -> None:
     found = extract("They left the aggregates 18.2 and 20.8 billion dlrs under target.")
     assert [(q.value, q.unit) for q in found] == [(18.2e9, "USD"), (20.8e9, "USD")]

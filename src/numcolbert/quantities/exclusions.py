@@ -55,7 +55,7 @@ _PHONE_BEFORE = re.compile(
     r"\b(?:call(?: us| me)?|phone|tel|telephone|fax|mobile|hotline|dial)(?: at| on)?[.:]?\s$", re.IGNORECASE
 )
 _PHONE = re.compile(r"\d{2,}(?:[ .-]\d{2,})+(?![\d%])")
-_SHORT_CALL = re.compile(r"\d{3}\b(?![.,]?\d)")
+_SHORT_CALL = re.compile(r"(?:911|999|112|111|101)\b(?![.,]?\d)")
 _CLOCK_BEFORE = re.compile(r"\b(?:(?:half|quarter) past|at a quarter to)\s$", re.IGNORECASE)
 _REFERENCE = re.compile(r"\d{1,3}(?:\s?[-–,]\s?\d{1,3})*(?=\s|$)")
 _CITATION = re.compile(r"\d+(?:\s?[-–,;]\s?\d+)*\s?\]")

@@ -6,6 +6,7 @@ import itertools
 import re
 
 from numcolbert.quantities.candidate import Candidate
+from numcolbert.quantities.exclusions import is_year
 
 _BETWEEN = re.compile(
     r"\b(?:between|from|ranged|ranging|range[sd]? (?:of|from))\s+"
@@ -37,6 +38,7 @@ _VERSUS = re.compile(
     r",? (?:vs\.?|versus|against|compared with|compared to) (?:an? )?(?:(?:loss|profit|deficit)(?: of)? )?$"
 )
 _PART = re.compile(r" (?:out )?of\b| in \d")  # "4 kg compared with 16 of 61", "21 patients vs 25 in 17"
+_FOUR_DIGITS = re.compile(r"\d{4}")
 _LOOKS_LIKE_YEAR = re.compile(r"(?:19|20)\d\d")
 
 
@@ -59,6 +61,7 @@ def join(text: str, found: list[Candidate]) -> list[Candidate]:
                 and not _RELATION.search(text, max(0, left.start - 2), left.start)
                 and (not right.counted or "of" in gap[0])
                 and not _CONFIDENCE.match(text, right.end)
+                and not _is_year_before(text, left, right)
             ):
                 if right.scale > 1 and left.scale == 1:  # "18.2 and 20.8 billion dlrs"
                     if abs(left.mantissa) >= 1000:
@@ -67,6 +70,16 @@ def join(text: str, found: list[Candidate]) -> list[Candidate]:
                 left.unit, left.counted = right.unit, right.counted
     _share_behind_versus(text, joined)
     return joined
+
+
+def _is_year_before(text: str, left: Candidate, right: Candidate) -> bool:
+    """Whether the left one dates the right one: "in 2021, 12% agreed", but not "1900, 2000 and 2100 kcal"."""
+    surface = text[left.value_start : left.value_end]
+    return (
+        left.scale == 1
+        and is_year(text, left.value_start, surface)
+        and not _FOUR_DIGITS.fullmatch(text, right.value_start, right.value_end)
+    )
 
 
 def _share_behind_versus(text: str, found: list[Candidate]) -> None:
