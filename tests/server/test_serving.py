@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import json
 import logging
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -23,6 +25,7 @@ from tests.serving import PATIENCE, Running, serving
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
+from numcolbert.cli.serve import listen
 from numcolbert.server.app import create_app
 from numcolbert.server.client import Client, ServerError
 from numcolbert.server.logs import JsonLines
@@ -70,6 +73,26 @@ def test_a_request_under_way_is_answered_before_the_server_ends(tmp_path: Path) 
         asker.join(PATIENCE)
         running.thread.join(PATIENCE)
         assert found == [2]
+
+
+def test_an_answer_is_sent_at_once() -> None:
+    """It leaves in parts, and Nagle's algorithm would hold the last one back for 40 ms."""
+
+    async def accepted() -> int:
+        at_once: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+        def greet(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            connection = writer.get_extra_info("socket")
+            at_once.set_result(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            writer.close()
+
+        listener = listen("127.0.0.1", 0)
+        async with await asyncio.start_server(greet, sock=listener):
+            _, writer = await asyncio.open_connection(*listener.getsockname())
+            writer.close()
+            return await at_once
+
+    assert asyncio.run(accepted())
 
 
 def test_many_followers_of_a_job_leave_room_for_searches(tmp_path: Path) -> None:
