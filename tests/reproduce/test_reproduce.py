@@ -99,6 +99,8 @@ def test_a_table_with_gaps(benchmarks: Path, tmp_path: Path) -> None:
     rows = {row[0].text: [entry.text for entry in row[1:]] for row in grid.rows}
     assert rows["ColBERT_ft"] == ["–"] * 4 + ["0.50", "0.62", "0.26", "0.81"]
     assert rows["BM25 (whole query)"][4:] == [""] * 4
+    best = {row[0].text for row in grid.rows if row[1].best}
+    assert best and not any(name.endswith("*") for name in best), "an upper bound is never the best"
     assert "QBM25 (gold conditions) *" in rows
     assert grid.columns[5] == "paper nDCG@10"
     assert grid.title == "openfinquant (3 queries; the paper's columns: FinQuant)"
@@ -210,7 +212,8 @@ def test_the_command_writes_a_report(benchmarks: Path, tmp_path: Path) -> None:
     assert len(made["QBM25"]) == 64 and made["ColBERT_ft"] is None
     with pytest.raises(ConflictError):
         invoke("reproduce", "operators", *common)
-    again = json.loads(invoke("reproduce", "operators", *common, "--overwrite", "--json"))
+    again = json.loads(invoke("reproduce", "operators", *common, "--overwrite", "--note", "First.", "--json"))
+    assert (report / "tables.md").read_text().startswith("First.\n")
     how = {row["name"]: row["how"] for row in again[0]["rows"]}
     assert how["BM25 (whole query)"] == "reused"
 

@@ -56,6 +56,9 @@ def reproduce(
     engines: Annotated[
         Path | None, typer.Option("--engines", help="Output of 'numcolbert bench engines --json'.")
     ] = None,
+    note: Annotated[
+        str, typer.Option("--note", help="A sentence to put before the summary of the report.")
+    ] = "",
     saved_only: Annotated[
         bool, typer.Option("--saved-only", help="Run nothing: use the runs that are there.")
     ] = False,
@@ -112,7 +115,7 @@ def reproduce(
         )
     if out is not None:
         drawings = _drawings(benchmarks, model, training_log, measured)
-        write_report(made, out, drawings=drawings, engines=measured, overwrite=overwrite)
+        write_report(made, out, drawings=drawings, engines=measured, note=note, overwrite=overwrite)
     if as_json:
         print_json(as_values(made))
     else:

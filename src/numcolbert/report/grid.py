@@ -49,7 +49,7 @@ def to_markdown(grid: Grid) -> str:
     lines.append("| " + " | ".join(column.replace("|", r"\|") for column in grid.columns) + " |")
     lines.append("|" + "---|" + "--:|" * (len(grid.columns) - 1))
     lines += ["| " + " | ".join(written(entry) for entry in row) + " |" for row in grid.rows]
-    lines += ["", *grid.notes] if grid.notes else []
+    lines += [line for note in grid.notes for line in ("", note)]
     return "\n".join(lines) + "\n"
 
 

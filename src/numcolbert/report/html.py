@@ -19,7 +19,7 @@ _STYLE = """
 * { box-sizing:border-box }
 body { margin:0; background:var(--paper); color:var(--ink); line-height:1.55;
   font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif }
-main { max-width:60rem; margin:0 auto; padding:3rem 1.25rem 5rem }
+main { max-width:64rem; margin:0 auto; padding:3rem 1.25rem 5rem }
 h1 { font-size:1.9rem; line-height:1.2; margin:0 0 .25rem; letter-spacing:-.01em }
 h2 { font-size:1.25rem; margin:3rem 0 .75rem; padding-top:1rem; border-top:1px solid var(--line) }
 .lead { color:var(--soft); margin:0 0 1.5rem }
@@ -33,7 +33,7 @@ figure { margin:1.5rem 0 2rem; break-inside:avoid } figcaption { font-weight:600
 table { border-collapse:collapse; width:100%; font-size:.93rem; font-variant-numeric:tabular-nums }
 thead th, thead th:first-child { border-bottom:2px solid var(--ink); font-weight:600 }
 th,td { padding:.34rem .6rem; text-align:right } th:first-child { text-align:left }
-tbody th { font-weight:500; min-width:11rem }
+tbody th { font-weight:500 } @media (min-width:50rem) { tbody th { min-width:14.5rem } }
 tbody tr { border-bottom:1px solid var(--line) } tbody tr:hover { background:var(--tint) }
 .best { font-weight:700 } sup { font-size:.62em; margin-left:.15em } .up { color:var(--up) }
 .down { color:var(--down) } .note { color:var(--soft); font-size:.86rem; margin:.4rem 0 }

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 import platform
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from numcolbert import __version__
+from numcolbert.evaluate.compare import Comparison
 from numcolbert.report.grid import Entry, Grid
 from numcolbert.report.html import Page, Picture, Section
 from numcolbert.report.tables import table_grid, tukey_grid
@@ -48,6 +50,12 @@ def main_grid(table: BenchmarkTable) -> Grid:
         if table.is_suite and state.path is None:
             continue  # the table of the whole benchmark says what it needs
         ours = [*(measured.get(row.name) or [Entry("–", detail=state.how)] * len(spec.measures))]
+        if comparison is not None and row.name in measured:
+            best = not row.upper_bound
+            ours = [
+                replace(entry, best=best and cell_is_best(comparison, spec, row.name, measure))
+                for entry, measure in zip(ours, comparison.measures, strict=True)
+            ]
         ours += [_fact(state.facts.get(name)) for name in spec.facts]
         name = f"{row.name} *" if row.upper_bound else row.name
         entries = [Entry(name, detail=row.note), *ours]
@@ -62,12 +70,21 @@ def main_grid(table: BenchmarkTable) -> Grid:
     missing = [state for state in table.states if state.path is None]
     if table.is_suite and missing:
         notes.append("Not measured: " + ", ".join(state.name for state in missing) + ".")
-    else:
+    elif missing:
+        notes.append("Rows marked – are to be measured. What each needs:")
         notes += [f"{state.name}: {state.how.rstrip('.')}." for state in missing]
     about = [f"{comparison.overall.queries:,} queries"] if comparison else []
     about += [f"the paper's columns: {data}"] if data is not None else []
     title = f"{table.benchmark} ({'; '.join(about)})" if about else table.benchmark
     return Grid(title, columns, rows, notes)
+
+
+def cell_is_best(comparison: Comparison, spec: TableSpec, system: str, measure: str) -> bool:
+    """Whether no other system is better; upper bounds do not compete."""
+    bounds = {row.name for row in spec.rows if row.upper_bound}
+    means = {row.system: row.cells[measure].mean for row in comparison.overall.rows}
+    rivals = [mean for name, mean in means.items() if name not in bounds]
+    return len(rivals) > 1 and means[system] == max(rivals)
 
 
 def _fact(value: float | None) -> Entry:
@@ -91,17 +108,21 @@ def _kept(table: BenchmarkTable) -> list[str]:
     return [f"{spec.subject} against {reference}: " + ", ".join(shares) + "."]
 
 
-def first_paragraph(tables: Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]]) -> list[str]:
+def first_paragraph(
+    tables: Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]], note: str = ""
+) -> list[str]:
     """What a reader must know before any table: defeats first, for each benchmark and for the suites."""
     made = [table for _, some in tables[:1] for table in some]
     suites = suites_summary([table for table in made if table.is_suite])
-    return [*(summary(table) for table in made if not table.is_suite), *([suites] if suites else [])]
+    sentences = [note, *(summary(table) for table in made if not table.is_suite), suites]
+    return [sentence for sentence in sentences if sentence]
 
 
 def report_page(
     tables: Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]],
     pictures: Sequence[Picture] = (),
     engines: Sequence[EngineRow] = (),
+    note: str = "",
 ) -> Page:
     sections = []
     for spec, made in tables:
@@ -113,7 +134,7 @@ def report_page(
         sections.append(Section("Engines", [engine_grid(engines)]))
     if pictures:
         sections.append(Section("Figures", pictures=pictures))
-    first = first_paragraph(tables)
+    first = first_paragraph(tables, note)
     editions = {t.benchmark: t.fingerprint[:12] for _, made in tables for t in made if not t.is_suite}
     facts = {
         "benchmarks": ", ".join(f"{name} {edition}" for name, edition in editions.items())

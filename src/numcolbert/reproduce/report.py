@@ -27,9 +27,11 @@ def write_report(
     *,
     drawings: Sequence[Draw] = (),
     engines: Sequence[EngineRow] = (),
+    note: str = "",
     overwrite: bool = False,
 ) -> None:
-    """Write the folder; `drawings` are further figures, `engines` what the engine benchmark measured."""
+    """Write the folder; `drawings` are further figures, `engines` what the engine benchmark measured, `note`
+    is put before the summary."""
     with replacing_folder(folder, overwrite=overwrite) as aside:
         figures = aside / "figures"
         pictures = [
@@ -39,9 +41,9 @@ def write_report(
             for picture in (*operator_pictures(table, figures), *nbits_pictures(table, figures))
         ]
         pictures += [draw(figures) for draw in drawings]
-        write(report_page(made, pictures, engines), aside / "report.html")
+        write(report_page(made, pictures, engines, note), aside / "report.html")
         grids = [(spec, table_grids(table)) for spec, tables in made for table in tables]
-        parts = [f"{sentence}\n" for sentence in first_paragraph(made)]
+        parts = [f"{sentence}\n" for sentence in first_paragraph(made, note)]
         parts += [to_markdown(grid) for _, group in grids for grid in group]
         parts += [to_markdown(engine_grid(engines))] if engines else []
         (aside / "tables.md").write_text("\n".join(parts), encoding="utf-8")
