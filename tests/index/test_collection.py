@@ -82,10 +82,9 @@ class Changes(RuleBasedStateMachine):
         self.index.close()
         self.index = open_index(self.folder / "idx", model=self.model.encoder)
 
-    @rule()
     def equals_a_fresh_build(self) -> None:
         everything = list(self.expected.values())
-        with self.model.index(everything, self.folder / "fresh", overwrite=True, **self.engine) as fresh:
+        with self.model.index(everything, self.folder / "fresh", **self.engine) as fresh:
             for query in QUERIES:
                 ours, theirs = scores(self.index, query), scores(fresh, query)
                 assert ours == pytest.approx(theirs, abs=self.rounding)
