@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 from fastapi.testclient import TestClient
-from hypothesis import HealthCheck, given
+from hypothesis import HealthCheck, example, given
 from hypothesis import strategies as st
 from tests.properties import examples
 from tests.standin import StandIn
@@ -95,6 +95,7 @@ def test_requests_that_do_not(fuzzed: TestClient, path: str, body: Any) -> None:
 
 
 @FUZZ
+@example(path="/v1/documents", body=b'{"documents": [{"id": "\\ud800", "text": ""}]}')
 @given(
     path=st.sampled_from(["/v1/search", "/v1/documents"]),
     body=st.binary(max_size=200) | st.sampled_from([b'{"query": NaN}', b'{"query": "\\ud800"}', b"[" * 5000]),

@@ -38,13 +38,13 @@ def as_document(item: DocumentLike, fallback_id: str) -> Document:
     if isinstance(id, int) and not isinstance(id, bool):
         id = str(id)
     if not isinstance(id, str) or not id or len(id) > LONGEST_ID:
-        shown = repr(id) if len(repr(id)) < 60 else repr(id)[:57] + "..."
+        given = ascii(id) if len(ascii(id)) < 60 else ascii(id)[:57] + "..."
         raise InputError(
-            f"A document has the id {shown}.", hint=f"an id is a string of 1 to {LONGEST_ID} characters"
+            f"A document has the id {given}.", hint=f"an id is a string of 1 to {LONGEST_ID} characters"
         )
     if not isinstance(text, str) or not text.strip():
         raise InputError(
-            f"The document '{id}' has no text.", hint="give it a text, or skip it with --skip-bad"
+            f"The document {shown(id)} has no text.", hint="give it a text, or skip it with --skip-bad"
         )
     document = Document(id, text, metadata)
     if not is_unicode(f"{id}{text}{encode_metadata(document)}"):
