@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -194,7 +195,7 @@ def test_what_was_committed_is_there_after_reopening_and_nothing_else(
     assert engine.count == 28
     assert content(reader) == committed
     assert content(reopen(kind, tmp_path)) == committed
-    engine.close()  # as a crash would: appended rows stay behind the valid ones
+    os.close(engine._columns._lock or -1)  # as a crash would: appended rows stay behind the valid ones
     again = reopen(kind, tmp_path)
     assert content(again) == committed
     again.add([50], passages[:1])
@@ -219,6 +220,59 @@ def test_a_reader_keeps_its_state_through_compaction(
     after = reader.search(query, 20)
     assert after.keys.tolist() == before.keys.tolist()
     assert reopen(kind, tmp_path).count == 5
+
+
+def test_what_was_not_committed_takes_no_space_after_closing(
+    kind: str, tmp_path: Path, random_passages: Make
+) -> None:
+    engine = create(kind, tmp_path)
+    engine.add(range(10), random_passages(10))
+    engine.commit()
+    committed, reader = content(engine), reopen(kind, tmp_path)
+    engine.add(range(10, 90), random_passages(80, seed=2))
+    engine.delete([3])
+    engine.compact()
+    engine.add([99], random_passages(1, seed=3))
+    engine.close()
+    assert content(reader) == committed == content(reopen(kind, tmp_path))
+    sizes = {path.name: path.stat().st_size for path in tmp_path.iterdir()}
+    assert sizes == reader.files()
+
+
+def test_closing_after_an_interrupted_commit_takes_nothing_away(
+    kind: str, tmp_path: Path, random_passages: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state is replaced, and the interruption comes before the engine knows."""
+    engine = create(kind, tmp_path)
+    engine.add(range(5), random_passages(5))
+
+    def interrupted(*arguments: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(columns.Columns, "_remember_commit", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            engine.commit()
+    engine.close()
+    assert reopen(kind, tmp_path).count == 5
+
+
+def test_closing_leaves_the_rows_of_another_writer_alone(
+    kind: str, tmp_path: Path, random_passages: Make
+) -> None:
+    first = create(kind, tmp_path)
+    first.add(range(5), random_passages(5))
+    first.commit()
+    first.close()
+    late = reopen(kind, tmp_path)
+    second = reopen(kind, tmp_path)
+    second.add(range(5, 20), random_passages(15, seed=2))
+    second.commit()
+    second.close()
+    with pytest.raises(ConflictError, match="was changed after"):
+        late.add([30], random_passages(1))
+    late.close()
+    assert reopen(kind, tmp_path).count == 20
 
 
 @pytest.mark.parametrize("moment", ["append", "sync", "state"])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numcolbert.errors import ConflictError, DamagedIndexError, NotFoundError
+from numcolbert.errors import ConflictError, DamagedIndexError, NotFoundError, NumColBERTError
 from numcolbert.files import replacing_file, storage_errors
 
 try:
@@ -69,6 +70,8 @@ class Columns:
         self._committed = dict(columns)
         self._maps: dict[str, NDArray[Any]] = {}
         self._lock: int | None = None
+        self._unsaved = False
+        """Whether files hold more than was committed."""
         self._serial = max([_serial(column.file) for column in columns.values()], default=0)
 
     @classmethod
@@ -161,6 +164,7 @@ class Columns:
     def append(self, **rows: NDArray[Any]) -> None:
         """Write rows behind the valid ones: all columns grow, or none does."""
         self.lock()
+        self._unsaved = True
         grown = dict(self._columns)
         with storage_errors(self.folder):
             for name, values in rows.items():
@@ -172,6 +176,7 @@ class Columns:
     def replace(self, **parts: Iterable[NDArray[Any]]) -> None:
         """Give columns new content, part by part, in new files; the old files go with the next commit."""
         self.lock()
+        self._unsaved = True
         changed = dict(self._columns)
         self._serial += 1
         with storage_errors(self.folder):
@@ -205,11 +210,18 @@ class Columns:
                 handle = os.open(self.folder, os.O_RDONLY)
                 os.fsync(handle)
                 os.close(handle)
-            kept = {column.file for column in self._columns.values()}
-            for path in self.folder.iterdir():  # what was replaced, now or by a writer that crashed
-                if path.name not in kept and path.stem in self._columns and path.suffix[1:].isdigit():
-                    path.unlink()
-        self._committed = dict(self._columns)
+            self._remember_commit()
+            self._remove_replaced()
+
+    def _remember_commit(self) -> None:
+        self._committed, self._unsaved = dict(self._columns), False
+
+    def _remove_replaced(self) -> None:
+        """Files that were replaced, now or by a writer that crashed."""
+        kept = {column.file for column in self._committed.values()}
+        for path in self.folder.iterdir():
+            if path.name not in kept and path.stem in self._columns and path.suffix[1:].isdigit():
+                path.unlink()
 
     def files(self) -> dict[str, int]:
         sizes = {column.file: column.bytes for column in self._committed.values()}
@@ -235,13 +247,29 @@ class Columns:
     def _refuse_stale_state(self) -> None:
         """Appending to a state that another writer has left behind would overwrite its rows."""
         if _read_state(self.folder, self.kind)[0] != self._committed:
-            self.close()
+            self._unlock()
             raise ConflictError(
                 f"'{self.folder}' was changed after it was opened here.", hint="open it again, then change it"
             )
 
     def close(self) -> None:
+        """Let go of everything; the space of what was not committed is given back, as after a full disk."""
         self._maps = {}
+        if self._unsaved:
+            with suppress(OSError, NumColBERTError):  # the next writer tries again
+                self._give_back()
+            self._unsaved = False
+        self._unlock()
+
+    def _give_back(self) -> None:
+        if _read_state(self.folder, self.kind)[0] != self._committed:
+            return  # a commit was interrupted when all but its last step was done
+        for column in self._committed.values():
+            if (self.folder / column.file).stat().st_size > column.bytes:
+                os.truncate(self.folder / column.file, column.bytes)
+        self._remove_replaced()
+
+    def _unlock(self) -> None:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
