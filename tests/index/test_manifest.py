@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from numcolbert.errors import DamagedIndexError, ModelError, NotFoundError
+from numcolbert.errors import DamagedIndexError, ModelError, NotFoundError, StorageError
 from numcolbert.index.manifest import (
     FORMAT,
     Checksum,
@@ -96,3 +96,15 @@ def test_growth_is_fine_and_anything_else_is_not(tmp_path: Path) -> None:
     assert "4 bytes instead of 10" in file_problems(tmp_path, known, ["data"])[0]
     path.unlink()
     assert "missing" in file_problems(tmp_path, known, ["data"])[0]
+
+
+def test_a_file_that_may_not_be_read_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By a refused system call, because tests may run as root, whom no permission stops."""
+    (tmp_path / "ends.0").write_bytes(b"12345678")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(StorageError, match=r"ends\.0' cannot be accessed"):
+        checksum(tmp_path / "ends.0")

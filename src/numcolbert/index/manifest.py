@@ -114,15 +114,16 @@ def _missing(folder: Path) -> NotFoundError:
 
 def checksum(path: Path, upto: int | None = None, known: Checksum | None = None) -> Checksum:
     """Of the first `upto` bytes of a file; `known`, a checksum of its beginning, saves reading that again."""
-    size = path.stat().st_size
-    end = size if upto is None else min(upto, size)
-    start, crc = (known.bytes, known.crc32) if known is not None and known.bytes <= end else (0, 0)
-    with path.open("rb") as file:
-        file.seek(start)
-        left = end - start
-        while left > 0 and (block := file.read(min(left, 1 << 20))):
-            crc = zlib.crc32(block, crc)
-            left -= len(block)
+    with storage_errors(path):
+        size = path.stat().st_size
+        end = size if upto is None else min(upto, size)
+        start, crc = (known.bytes, known.crc32) if known is not None and known.bytes <= end else (0, 0)
+        with path.open("rb") as file:
+            file.seek(start)
+            left = end - start
+            while left > 0 and (block := file.read(min(left, 1 << 20))):
+                crc = zlib.crc32(block, crc)
+                left -= len(block)
     return Checksum(end, crc)
 
 
