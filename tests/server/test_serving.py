@@ -92,7 +92,8 @@ def test_an_answer_is_sent_at_once() -> None:
             writer.close()
             return await at_once
 
-    assert asyncio.run(accepted())
+    with ThreadPoolExecutor(1) as apart:  # a loop may be running in this thread: that of a browser
+        assert apart.submit(asyncio.run, accepted()).result(PATIENCE)
 
 
 def test_many_followers_of_a_job_leave_room_for_searches(tmp_path: Path) -> None:
