@@ -23,9 +23,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from numcolbert.errors import InputError, NotFoundError, NumColBERTError
+from numcolbert.errors import InputError
 from numcolbert.evaluate.trec import Qrels, write_qrels
-from numcolbert.files import open_binary, replacing_folder
+from numcolbert.files import replacing_folder
+from numcolbert.reproduce.imported import (
+    command_parser,
+    find_file,
+    import_and_rank,
+    numbered_lines,
+    text_line,
+)
 
 GENERAL = ("msmarco-mini", "squad-sentences")
 
@@ -41,7 +48,7 @@ def _msmarco(source: Path, target: Path, most: int | None) -> None:
     queries = {str(row["_id"]): str(row["text"]) for row in _rows(source, "msmarco_mini_queries.jsonl")}
     qrels: Qrels = {}
     path = _found(source, "msmarco_mini_qrels.tsv")
-    for number, line in _lines(path):
+    for number, line in _filled_lines(path):
         try:
             query, passage, grade = line.split()
             qrels.setdefault(query, {})[passage] = int(grade)
@@ -72,28 +79,22 @@ def _squad(source: Path, target: Path) -> None:
 def _write(target: Path, passages: dict[str, str], queries: dict[str, str], qrels: Qrels) -> None:
     with replacing_folder(target, overwrite=True) as aside:
         for file, texts in (("corpus.jsonl", passages), ("queries.jsonl", queries)):
-            lines = (json.dumps({"_id": i, "text": t}, ensure_ascii=False) + "\n" for i, t in texts.items())
-            (aside / file).write_text("".join(lines), encoding="utf-8")
+            lines = "".join(text_line(id, text) for id, text in texts.items())
+            (aside / file).write_text(lines, encoding="utf-8")
         write_qrels(aside / "qrels.trec", qrels)
 
 
 def _found(folder: Path, pattern: str) -> Path:
-    found = sorted(path for ending in ("", ".xz", ".gz") for path in folder.glob(pattern + ending))
-    if not found:
-        raise NotFoundError(f"'{folder}' holds no {pattern}.", hint="name the folder of the general sets")
-    return found[0]
+    return find_file(folder, pattern, hint="name the folder of the general sets")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    with open_binary(path) as file:
-        for number, line in enumerate(file, 1):
-            if line.strip():
-                yield number, line.decode("utf-8")
+def _filled_lines(path: Path) -> Iterator[tuple[int, str]]:
+    return ((number, line) for number, line in numbered_lines(path) if line.strip())
 
 
 def _rows(folder: Path, pattern: str) -> Iterable[dict[str, Any]]:
     path = _found(folder, pattern)
-    for number, line in _lines(path):
+    for number, line in _filled_lines(path):
         try:
             row = json.loads(line)
             if not isinstance(row, dict):
@@ -106,31 +107,14 @@ def _rows(folder: Path, pattern: str) -> Iterable[dict[str, Any]]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m numcolbert.reproduce.general",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("source", type=Path, help="folder of the files")
-    parser.add_argument("benchmarks", type=Path, help="folder to write the two benchmarks to")
+    parser = command_parser("numcolbert.reproduce.general", __doc__)
     parser.add_argument("--distractors", type=int, help="passages of Wikipedia to keep; all if left out")
-    parser.add_argument("--model", help="checkpoint to rank them with")
-    parser.add_argument("-o", "--out", type=Path, help="folder for its run files and results.json")
-    parser.add_argument("--device", default="auto")
-    chosen = parser.parse_args(arguments)
-    if (chosen.model is None) != (chosen.out is None):
-        parser.error("--model and --out belong together")
-    try:
-        import_general(chosen.source, chosen.benchmarks, distractors=chosen.distractors)
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
-    if chosen.model is None:
-        return 0
-    from numcolbert.train import evaluate
 
-    folders = [str(chosen.benchmarks / name) for name in GENERAL]
-    return evaluate.main([chosen.model, *folders, "-o", str(chosen.out), "--device", chosen.device])
+    def bring_in(chosen: argparse.Namespace) -> list[str]:
+        import_general(chosen.source, chosen.benchmarks, distractors=chosen.distractors)
+        return [str(chosen.benchmarks / name) for name in GENERAL]
+
+    return import_and_rank(parser, arguments, bring_in)
 
 
 if __name__ == "__main__":

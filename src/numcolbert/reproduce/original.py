@@ -9,6 +9,7 @@ from numcolbert.data.readers.benchmarks import read_benchmark
 from numcolbert.errors import InputError
 from numcolbert.evaluate.trec import write_qrels
 from numcolbert.files import replacing_folder
+from numcolbert.reproduce.imported import text_line
 
 
 def import_original(source: Path, target: Path) -> None:
@@ -17,10 +18,10 @@ def import_original(source: Path, target: Path) -> None:
     with replacing_folder(target, overwrite=True) as aside:
         with (aside / "corpus.jsonl").open("w", encoding="utf-8") as file:
             for document in original.documents():
-                file.write(json.dumps({"_id": document.id, "text": document.text}, ensure_ascii=False) + "\n")
+                file.write(text_line(document.id, document.text))
         with (aside / "queries.jsonl").open("w", encoding="utf-8") as file:
             for query, text in original.queries.items():
-                file.write(json.dumps({"_id": query, "text": text}, ensure_ascii=False) + "\n")
+                file.write(text_line(query, text))
         strangers = [query for query in original.qrels if query not in original.queries]
         if strangers:
             raise InputError(

@@ -1,0 +1,78 @@
+"""What the commands that turn somebody's files into benchmark folders have in common."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+from numcolbert.errors import InputError, NotFoundError, NumColBERTError
+from numcolbert.files import open_binary
+
+
+def find_file(folder: Path, *patterns: str, hint: str) -> Path:
+    """The first file there that fits a pattern, plain or compressed."""
+    for pattern in patterns:
+        found = sorted(path for ending in ("", ".xz", ".gz") for path in folder.glob(pattern + ending))
+        if found:
+            return found[0]
+    raise NotFoundError(f"'{folder}' holds no {patterns[0]}.", hint=hint)
+
+
+def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
+    number = 0
+    try:
+        with open_binary(path) as file:
+            for number, line in enumerate(file, 1):
+                yield number, line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"Line {number} of '{path}' is not UTF-8.", hint="fetch the file again") from error
+    except (EOFError, lzma.LZMAError, zlib.error) as error:
+        raise InputError(
+            f"The compressed file '{path}' is cut off or damaged after line {number}.",
+            hint="fetch the file again",
+        ) from error
+
+
+def text_line(id: str, text: str) -> str:
+    """A line of a benchmark's corpus.jsonl or queries.jsonl."""
+    return json.dumps({"_id": id, "text": text}, ensure_ascii=False) + "\n"
+
+
+def command_parser(module: str, description: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {module}",
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("source", type=Path, help="folder of the files")
+    parser.add_argument("benchmarks", type=Path, help="folder to write benchmarks to")
+    parser.add_argument("--model", help="checkpoint to rank them with")
+    parser.add_argument("-o", "--out", type=Path, help="folder for its run files and results.json")
+    parser.add_argument("--device", default="auto")
+    return parser
+
+
+def import_and_rank(
+    parser: argparse.ArgumentParser,
+    arguments: Sequence[str] | None,
+    bring_in: Callable[[argparse.Namespace], list[str]],
+) -> int:
+    """Write the benchmarks and, with a model, rank them. `bring_in` gives what evaluation is asked for."""
+    chosen = parser.parse_args(arguments)
+    if (chosen.model is None) != (chosen.out is None):
+        parser.error("--model and --out belong together")
+    try:
+        wanted = bring_in(chosen)
+    except NumColBERTError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    if chosen.model is None:
+        return 0
+    from numcolbert.train import evaluate
+
+    return evaluate.main([chosen.model, *wanted, "-o", str(chosen.out), "--device", chosen.device])
