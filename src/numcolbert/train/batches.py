@@ -15,8 +15,9 @@ from torch import Tensor
 from numcolbert.train.attention import Layout, make_layout
 from numcolbert.train.labels import Conditions, DocumentQuantities
 from numcolbert.train.packed import PackedTokens
+from numcolbert.train.tape import open_feed
 from numcolbert.train.transport import Block, Entry, from_block
-from numcolbert.train.workers import Feed, FeedSettings
+from numcolbert.train.workers import FeedSettings
 
 _DTYPES = {
     "<i4": torch.int32,
@@ -151,7 +152,7 @@ class BatchStream:
     def __init__(
         self, settings: FeedSettings, device: torch.device, *, buckets: bool, ahead: int = 3
     ) -> None:
-        self._feed = Feed(settings)
+        self._feed = open_feed(settings)
         self._device, self._buckets = device, buckets
         self._longest = max(settings.text.query_length, settings.text.document_length)
         self._ready: queue.Queue[Batch | BaseException] = queue.Queue(ahead)

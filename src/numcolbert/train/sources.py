@@ -25,6 +25,8 @@ class DataSettings:
     general: tuple[Path, ...] = ()
     mix: dict[str, float] | None = None
     triples: Path | None = None
+    tape: Path | None = None
+    """Batches that were drawn before, see `tape.py`; the other settings say what is on it."""
     stream: TripleSettings = field(default_factory=TripleSettings)
     mask_known: bool = True
     workers: int = 14
