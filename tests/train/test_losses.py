@@ -256,6 +256,41 @@ def test_contrastive_loss_follows_its_formula(
 
 
 @examples(20)
+@given(seed=seeds)
+def test_a_quantity_can_be_compared_token_by_token(seed: int) -> None:
+    encoded, labels = toy_batch(seed)
+    settings = LossSettings(
+        retrieval=0.0, contrastive=1.0, detection=0.0, properties=0.0,
+        mention="tokens", positives="joint", contrast="comparable", contrastive_temperature=0.3,
+    )  # fmt: skip
+    loss = NumColBERTLoss(settings, DIM, UNITS)(encoded, labels).total
+    (positives,) = contrastive_positives(labels.conditions, labels.quantities, "joint")
+    rows = []
+    for row, (query, mention) in enumerate(
+        zip(labels.conditions.query, labels.conditions.mention, strict=True)
+    ):
+        tokens = encoded.ungated[query][mention].detach()
+        dimension = int(labels.conditions.dimension[row])
+        told: list[tuple[float, bool]] = []
+        for number, (document, mask) in enumerate(
+            zip(encoded.documents.detach(), encoded.document_mask, strict=True)
+        ):
+            best = [float((document[mask] @ token).max()) for token in tokens]
+            here = bool(positives[row, number])
+            if here or dimension in labels.quantities.dimension[number].tolist():
+                told.append((sum(best) / max(len(best), 1) / 0.3, here))
+        chosen = [score for score, here in told if here]
+        if chosen and len(chosen) < len(told):
+            rows.append(math.log(sum(math.exp(s) for s, _ in told)) - sum(chosen) / len(chosen))
+    assert loss.item() == pytest.approx(sum(rows) / len(rows) if rows else 0.0, rel=1e-4, abs=1e-5)
+    loss.backward()
+    marked = torch.zeros_like(labels.quantity_mask)
+    for query, mention in zip(labels.conditions.query, labels.conditions.mention, strict=True):
+        marked[query] |= mention
+    assert (encoded.ungated.grad[~marked] == 0).all()  # type: ignore[index]  # words have no say about its size
+
+
+@examples(20)
 @given(seed=seeds, reading=st.sampled_from(["mean_log", "log_sum"]))
 def test_concept_loss_follows_its_formula(seed: int, reading: str) -> None:
     encoded, labels = toy_batch(seed)

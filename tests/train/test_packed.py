@@ -80,6 +80,18 @@ def test_word_scores_are_the_maxsim_of_the_words_outside_of_quantities(
     torch.testing.assert_close(encoded.word_scores, expected, atol=1e-4, rtol=1e-4)
 
 
+def test_mention_scores_are_the_maxsim_of_each_quantity(backbone: Path, triples: list[Triple]) -> None:
+    model = numcolbert(backbone)
+    loss = NumColBERTLoss(LossSettings(mention="tokens"), 16, 4)
+    step = TrainingStep(PackedEncoder(model), find_gate(model), loss)
+    encoded, labels, _ = step.encode(batch_of(model, triples))
+    conditions = labels.conditions
+    own = encoded.ungated[conditions.query]
+    expected = maxsim(own, encoded.documents, conditions.mention, encoded.document_mask)
+    assert encoded.mention_scores is not None and (expected != 0).any()
+    torch.testing.assert_close(encoded.mention_scores, expected, atol=1e-4, rtol=1e-4)
+
+
 def test_variable_length_attention_sees_every_token_of_the_stream(
     backbone: Path, triples: list[Triple]
 ) -> None:

@@ -42,6 +42,7 @@ def contrastive_loss(
     conditions: Conditions,
     quantities: DocumentQuantities,
     *,
+    scores: Tensor | None = None,
     strategy: Strategy = "unit",
     unit_match: Literal["unit", "dimension"] = "unit",
     contrast: Literal["all", "comparable"] = "all",
@@ -49,6 +50,8 @@ def contrastive_loss(
     temperature: float = 0.02,
 ) -> Tensor:
     """Multi-positive InfoNCE over `S(c, D) = max_j q_num . d_j`, mean over conditions that have a positive.
+
+    `scores` [C, D] take the place of S: see `LossSettings.mention`.
 
     The softmax runs over all documents, or over the comparable ones: see `LossSettings.contrast`.
 
@@ -67,8 +70,9 @@ def contrastive_loss(
     sets = contrastive_positives(conditions, quantities, strategy, unit_match)
     if not sets or not len(conditions):
         return mentions.sum() * 0.0
-    one_token = torch.ones(len(mentions), 1, dtype=torch.bool, device=mentions.device)
-    scores = maxsim(mentions.unsqueeze(1), documents, one_token, document_mask)  # [C, D]
+    if scores is None:
+        one_token = torch.ones(len(mentions), 1, dtype=torch.bool, device=mentions.device)
+        scores = maxsim(mentions.unsqueeze(1), documents, one_token, document_mask)
     rivals = comparable(conditions, quantities) if contrast == "comparable" else None
     losses = [
         _multi_positive_loss(scores / temperature, positives, rivals, multi_positive) for positives in sets

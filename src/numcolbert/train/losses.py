@@ -36,6 +36,9 @@ class LossSettings:
     contrast: Literal["all", "comparable"] = "all"
     """Which documents of the batch a condition's positives are told from: all, or those alone that hold a
     quantity of its dimension, so that with joint positives nothing but the size of the number decides."""
+    mention: Literal["mean", "tokens"] = "mean"
+    """How the contrastive loss compares a quantity: by the mean of its vectors, as in the paper, or token by
+    token, as a search does."""
     multi_positive: Literal["mean_log", "log_sum"] = "mean_log"
     retrieval_temperature: float = 0.02
     contrastive_temperature: float = 0.02
@@ -164,6 +167,7 @@ class EncodedBatch:
     num_logit: Tensor | None = None  # [B, Tq], None for a plain ColBERT
     scores: Tensor | None = None  # [B, D], MaxSim where it was computed already
     word_scores: Tensor | None = None  # [B, D], of ungated words outside of quantities, likewise
+    mention_scores: Tensor | None = None  # [C, D], of the ungated tokens of each quantity, likewise
 
 
 @dataclass(slots=True)
@@ -212,6 +216,7 @@ class NumColBERTLoss(nn.Module):
                 batch.document_mask,
                 labels.conditions,
                 labels.quantities,
+                scores=self._mention_scores(batch, labels.conditions),
                 strategy=s.positives,
                 unit_match=s.unit_match,
                 contrast=s.contrast,
@@ -250,6 +255,16 @@ class NumColBERTLoss(nn.Module):
             total = total + s.properties * torch.stack(list(properties.values())).sum()
             parts |= {name: loss.detach() for name, loss in properties.items()}
         return Losses(total, parts)
+
+    def _mention_scores(self, batch: EncodedBatch, conditions: Conditions) -> Tensor | None:
+        """Mean of the best matches of each quantity's tokens, [C, D]; None where their mean is compared."""
+        if self.settings.mention == "mean":
+            return None
+        scores = batch.mention_scores
+        if scores is None:
+            own = batch.ungated[conditions.query]
+            scores = maxsim(own, batch.documents, conditions.mention, batch.document_mask)
+        return scores / conditions.mention.sum(dim=1, keepdim=True).clamp(min=1)
 
     def _divisor(self, batch: EncodedBatch) -> Tensor | float:
         if self.settings.divisor == "one":

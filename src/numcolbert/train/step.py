@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from numcolbert.train.batches import Batch
-from numcolbert.train.labels import candidates, known_answers
+from numcolbert.train.labels import Conditions, candidates, known_answers
 from numcolbert.train.losses import BatchLabels, EncodedBatch, NumColBERTLoss
 from numcolbert.train.maxsim import best_tokens
 from numcolbert.train.packed import PackedEncoder
@@ -91,6 +91,7 @@ class TrainingStep(nn.Module):
         dtype = self.encoder.dtype
         maxima = token_maxima(vectors.to(dtype), batch, skipped)
         words = batch.word_mask & ~quantity_mask
+        settings = self.loss.settings
         encoded = EncodedBatch(
             queries=queries,
             ungated=ungated,
@@ -100,7 +101,8 @@ class TrainingStep(nn.Module):
             document_mask=document_mask,
             num_logit=logit,
             scores=maxima.sums(gates),
-            word_scores=maxima.sums(words.float()) if self.loss.settings.concept else None,
+            word_scores=maxima.sums(words.float()) if settings.concept else None,
+            mention_scores=maxima.of_mentions(batch.conditions) if settings.mention == "tokens" else None,
         )
         labels = BatchLabels(target, rivals, quantity_mask, batch.conditions, batch.quantities)
         return encoded, labels, gates
@@ -125,8 +127,23 @@ class TokenMaxima:
         if weights is not None:
             flat = (self.query * weights.shape[1] + self.place).clamp(max=weights.numel() - 1)
             maxima = maxima * weights.reshape(-1).index_select(0, flat).unsqueeze(1)
-        sums = torch.zeros(self.queries + 1, maxima.shape[1], device=maxima.device)
-        sums = sums.index_add(0, self.query, maxima)[:-1]
+        return self._added(maxima, self.query, self.queries)
+
+    def of_mentions(self, conditions: Conditions) -> Tensor:
+        """MaxSim of the tokens of each quantity alone, [C, 2B]."""
+        count, width = conditions.mention.shape
+        own = torch.arange(count, device=self.query.device)[:, None]
+        marked = torch.where(conditions.mention, own, count)  # [C, Tq], `count` for no condition
+        owner = torch.full((self.queries + 1, width), count, device=self.query.device)
+        rows = conditions.query[:, None].expand(-1, width)
+        owner = owner.scatter_reduce(0, rows, marked, "amin")  # tokens after the last query have none
+        token = self.query * width + self.place.clamp(max=width - 1)
+        return self._added(self.maxima, owner.reshape(-1).index_select(0, token), count)
+
+    def _added(self, maxima: Tensor, owner: Tensor, count: int) -> Tensor:
+        """Rows of one owner added up, [count, 2B]; those of owner `count` are left out."""
+        sums = torch.zeros(count + 1, maxima.shape[1], device=maxima.device)
+        sums = sums.index_add(0, owner, maxima)[:-1]
         return sums.index_select(1, torch.argsort(self.document_order))
 
 
