@@ -264,3 +264,12 @@ def test_batches_come_from_other_processes(recipe: Recipe, tmp_path: Path) -> No
     with_workers = replace(recipe, data=replace(recipe.data, workers=1), run=replace(recipe.run, steps=4))
     _, _, fitted = train_deepquant(with_workers, tmp_path / "deepquant")
     assert fitted.steps == 4 and all(loss < 20 for loss in losses_of(tmp_path / "deepquant", "retrieval"))
+
+
+def test_a_backbone_kept_in_half_precision_is_trained_in_float32(backbone: str, tmp_path: Path) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    AutoModel.from_pretrained(backbone).half().save_pretrained(tmp_path)
+    AutoTokenizer.from_pretrained(backbone).save_pretrained(tmp_path)
+    for model in (build_splade(str(tmp_path)), build_deepquant(str(tmp_path))[0]):
+        assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}

@@ -197,7 +197,8 @@ def build_deepquant(
     chosen = settings or DeepQuantSettings()
     tokenizer = AutoTokenizer.from_pretrained(backbone)
     rates = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
-    model = DeepQuant(AutoModel.from_pretrained(backbone, **rates), chosen)
+    # Backbones may be kept in half precision; parameters are trained in float32.
+    model = DeepQuant(AutoModel.from_pretrained(backbone, **rates).float(), chosen)
     text = DeepQuantText.of(tokenizer.backend_tokenizer.to_str(), chosen.query_length, chosen.document_length)
     return model, text
 
@@ -207,7 +208,7 @@ def load_deepquant(folder: Path) -> tuple[DeepQuant, DeepQuantText]:
 
     try:
         settings = DeepQuantSettings(**json.loads((folder / "deepquant.json").read_text(encoding="utf-8")))
-        model = DeepQuant(AutoModel.from_pretrained(str(folder / "backbone")), settings)
+        model = DeepQuant(AutoModel.from_pretrained(str(folder / "backbone")).float(), settings)
         heads = torch.load(folder / "heads.pt", map_location="cpu", weights_only=True)
         text = (folder / "tokenizer.json").read_text(encoding="utf-8")
     except (OSError, ValueError, TypeError) as error:

@@ -70,7 +70,8 @@ def build_splade(backbone: str, dropout: float = 0.0) -> SparseEncoder:
         head.transform.LayerNorm.weight.fill_(1.0)
         head.transform.LayerNorm.bias.zero_()
         head.decoder.bias.fill_(FIRST_BIAS)
-    return SparseEncoder(modules=[transformer, SpladePooling("max")])
+    # Backbones may be kept in half precision; parameters are trained in float32.
+    return SparseEncoder(modules=[transformer.float(), SpladePooling("max")])
 
 
 def load_splade(folder: Path) -> SparseEncoder:
