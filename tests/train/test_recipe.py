@@ -16,7 +16,7 @@ def test_every_built_in_recipe_loads(name: str) -> None:
 def test_recipes_differ_in_what_they_name_and_nothing_else() -> None:
     default, plain = load_recipe("default").as_dict(), load_recipe("colbert-ft").as_dict()
     assert plain["model"] == {**default["model"], "gated": False}
-    without = {"contrastive": 0.0, "detection": 0.0, "properties": 0.0}
+    without = {"contrastive": 0.0, "detection": 0.0, "properties": 0.0, "concept": 0.0}
     assert plain["loss"] == {**default["loss"], **without}
     assert (plain["optimiser"], plain["data"], plain["run"]) == (
         default["optimiser"],
@@ -26,9 +26,9 @@ def test_recipes_differ_in_what_they_name_and_nothing_else() -> None:
 
 
 def test_a_recipe_that_changes_one_key_of_a_table_keeps_the_others() -> None:
-    default, digits = load_recipe("default").model.encoder, load_recipe("digits").model.encoder
-    assert (digits.query_length, digits.document_length) == (default.query_length, default.document_length)
-    assert (default.digits, digits.digits) == ("wordpiece", "single")
+    default, pieces = load_recipe("default").model.encoder, load_recipe("word-pieces").model.encoder
+    assert (pieces.query_length, pieces.document_length) == (default.query_length, default.document_length)
+    assert (default.digits, pieces.digits) == ("single", "wordpiece")
 
 
 def test_changes_are_read_as_toml_or_as_words() -> None:

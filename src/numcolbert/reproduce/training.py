@@ -17,7 +17,10 @@ from numcolbert.reproduce.runs import find_run
 from numcolbert.train.benchmarks import Benchmark, read_benchmark
 
 SYSTEMS = ("numcolbert", "colbert-ft", "splade", "deepquant")
-_PLAIN = ("model.gated=false", "loss.contrastive=0", "loss.detection=0", "loss.properties=0")
+_PLAIN = (
+    "model.gated=false",
+    *(f"loss.{part}=0" for part in ("contrastive", "detection", "properties", "concept")),
+)
 UNSEEN = "not_training"
 """The subset of queries about pairs that training must not know."""
 
