@@ -328,6 +328,31 @@ def test_concept_loss_follows_its_formula(seed: int, reading: str) -> None:
     assert (numbers == 0).all()  # a number has no say about the concept
 
 
+@examples(20)
+@given(seed=seeds)
+def test_keep_loss_follows_its_formula(seed: int) -> None:
+    encoded, labels = toy_batch(seed)
+    g = torch.Generator().manual_seed(seed)
+    shape = (len(encoded.queries), len(encoded.documents))
+    encoded.scores = torch.randn(shape, generator=g).requires_grad_()
+    encoded.scores_before = torch.randn(shape, generator=g)
+    settings = LossSettings(
+        retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0, keep=1.0, retrieval_temperature=0.3
+    )
+    loss = NumColBERTLoss(settings, DIM, UNITS)(encoded, labels).total
+    ordinary = sorted(set(range(shape[0])) - set(labels.conditions.query.tolist()))
+    expected = []
+    for query in ordinary:
+        scale = 0.3 * int(encoded.query_mask[query].sum())
+        now, then = ((s[query].detach() / scale).tolist() for s in (encoded.scores, encoded.scores_before))
+        shares = [[math.exp(x) / sum(map(math.exp, row)) for x in row] for row in (now, then)]
+        expected.append(sum(t * math.log(t / n) for n, t in zip(*shares, strict=True)))
+    assert loss.item() == pytest.approx(sum(expected) / max(len(expected), 1), rel=1e-4, abs=1e-6)
+    loss.backward()
+    moved = encoded.scores.grad.abs().sum(dim=1) > 0  # type: ignore[union-attr]
+    assert moved.nonzero().flatten().tolist() == ordinary  # queries with a condition are free to move
+
+
 def test_mention_vector_is_the_mean_of_its_tokens() -> None:
     encoded, labels = toy_batch(0)
     c = labels.conditions

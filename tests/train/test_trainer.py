@@ -12,7 +12,10 @@ import numpy as np
 import pytest
 import torch
 from sentence_transformers import MultiVectorEncoder
+from tests.train.conftest import Names, make_triples
 
+from numcolbert.data.triple import Triple
+from numcolbert.data.triple_files import write_triples
 from numcolbert.errors import InputError, NotFoundError, NumColBERTError
 from numcolbert.train.__main__ import main
 from numcolbert.train.journal import read_log
@@ -86,6 +89,22 @@ def test_a_resumed_run_follows_the_curve_of_an_uninterrupted_one(recipe: Any, tm
     assert len(losses(tmp_path / "parts")) == 7
     train(recipe("run.checkpoint_every=5", "run.resume=true", output="parts"))
     assert losses(tmp_path / "parts") == pytest.approx(losses(tmp_path / "whole"), abs=1e-5)
+
+
+def test_what_is_kept_is_the_ranking_of_the_start_also_after_resuming(recipe: Any, tmp_path: Path) -> None:
+    ordinary = [Triple(t.query, [], t.positive, t.negative) for t in make_triples(40, seed=3)]
+    file = tmp_path / "mixed.npz"
+    write_triples(file, [*make_triples(40, seed=2), *ordinary], Names())
+    changes = ["loss.keep=5.0", f"data.triples={file}"]
+    train(recipe(*changes, output="whole"))
+    kept = losses(tmp_path / "whole", "keep")
+    assert kept[0] == pytest.approx(0.0, abs=1e-6)  # the model still is what it was
+    assert max(kept) > 1e-3
+    Trainer.run(_stopping_after(recipe(*changes, "run.checkpoint_every=5", output="parts"), 7))
+    train(recipe(*changes, "run.checkpoint_every=5", "run.resume=true", output="parts"))
+    assert losses(tmp_path / "parts", "keep") == pytest.approx(kept, abs=1e-5)
+    train(recipe("loss.keep=0.001", f"data.triples={file}", output="free"))
+    assert losses(tmp_path / "free", "keep")[-1] > kept[-1]
 
 
 def _stopping_after(recipe: Recipe, steps: int) -> Trainer:

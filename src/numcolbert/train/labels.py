@@ -143,6 +143,12 @@ def known_answers(conditions: Conditions, documents: DocumentQuantities, queries
     return (met == asked[:, None]) & (asked > 0)[:, None]
 
 
+def with_condition(conditions: Conditions, queries: int) -> Tensor:
+    """Which queries have a condition: [queries] bool."""
+    asked = torch.zeros(queries, dtype=torch.long, device=conditions.query.device)
+    return asked.index_add_(0, conditions.query, conditions.real.long()) > 0
+
+
 def candidates(answers: Tensor, target: Tensor, document_key: Tensor | None = None) -> Tensor:
     """Which documents compete for each query: its own target, and all that are not known to be right too.
 

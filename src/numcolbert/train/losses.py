@@ -1,6 +1,6 @@
-"""The four losses of NumColBERT, one of our own, and their sum.
+"""The four losses of NumColBERT, two of our own, and their sum.
 
-`L = L_ret + 0.05 (L_cont + L_det + L_prop)`, and `concept_loss` with a weight where one is set.
+`L = L_ret + 0.05 (L_cont + L_det + L_prop)`, and `concept_loss` and `keep_loss` where they have a weight.
 
 Each is a function of plain tensors, so that it can be read, tested and replaced alone. `stock.py` wraps them
 for `MultiVectorEncoderTrainer`. Shapes: B queries of at most Tq tokens, D documents of at most Td tokens,
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from numcolbert.data.triple import OPERATORS
 from numcolbert.train.contrast import concept_loss, contrastive_loss, mention_vectors
-from numcolbert.train.labels import Conditions, DocumentQuantities, Strategy
+from numcolbert.train.labels import Conditions, DocumentQuantities, Strategy, with_condition
 from numcolbert.train.maxsim import maxsim
 
 
@@ -31,6 +31,7 @@ class LossSettings:
     detection: float = 0.05
     properties: float = 0.05
     concept: float = 0.0
+    keep: float = 0.0
     positives: Strategy = "unit"
     unit_match: Literal["unit", "dimension"] = "unit"
     contrast: Literal["all", "comparable"] = "all"
@@ -73,6 +74,28 @@ def retrieval_loss(
     if candidates is not None:
         logits = logits.masked_fill(~candidates, float("-inf"))
     return F.cross_entropy(logits, target)
+
+
+def keep_loss(
+    scores: Tensor, before: Tensor, divisor: Tensor | float, counted: Tensor, *, temperature: float = 0.02
+) -> Tensor:
+    """How far the ranking of ordinary queries has moved from that of the model training started with.
+
+    `KL(softmax(before) || softmax(scores))` over the batch's documents, mean over the queries that count.
+    Answers to general questions are few and soon known by heart; this goes on teaching.
+
+    | input | shape | |
+    |---|---|---|
+    | `scores`, `before` | [B, D] | MaxSim now, and of the model at the start |
+    | `divisor` | [B] or one number | as for `retrieval_loss` |
+    | `counted` | [B] bool | queries without a condition |
+    """
+    scale = divisor[:, None] * temperature if isinstance(divisor, Tensor) else divisor * temperature
+    now = F.log_softmax(scores.float() / scale, dim=1)
+    then = F.log_softmax(before.float() / scale, dim=1)
+    moved = F.kl_div(now, then, log_target=True, reduction="none").sum(dim=1)
+    weight = counted.to(moved.dtype)
+    return (moved * weight).sum() / weight.sum().clamp(min=1)
 
 
 def detection_loss(
@@ -168,6 +191,7 @@ class EncodedBatch:
     scores: Tensor | None = None  # [B, D], MaxSim where it was computed already
     word_scores: Tensor | None = None  # [B, D], of ungated words outside of quantities, likewise
     mention_scores: Tensor | None = None  # [C, D], of the ungated tokens of each quantity, likewise
+    scores_before: Tensor | None = None  # [B, D], MaxSim of the model that training started with
 
 
 @dataclass(slots=True)
@@ -199,10 +223,11 @@ class NumColBERTLoss(nn.Module):
         scores = batch.scores
         if scores is None:
             scores = maxsim(batch.queries, batch.documents, batch.query_mask, batch.document_mask)
+        divisor = self._divisor(batch)
         retrieval = retrieval_loss(
             scores,
             labels.target,
-            self._divisor(batch),
+            divisor,
             labels.candidates,
             temperature=s.retrieval_temperature,
         )
@@ -241,6 +266,13 @@ class NumColBERTLoss(nn.Module):
             )
             total = total + s.concept * concept
             parts["concept"] = concept.detach()
+        if s.keep and batch.scores_before is not None:
+            counted = ~with_condition(labels.conditions, len(scores))
+            keep = keep_loss(
+                scores, batch.scores_before, divisor, counted, temperature=s.retrieval_temperature
+            )
+            total = total + s.keep * keep
+            parts["keep"] = keep.detach()
         if s.detection and batch.num_logit is not None:
             detection = detection_loss(
                 batch.num_logit,

@@ -33,10 +33,16 @@ class TrainingStep(nn.Module):
         *,
         mask_known: bool = True,
         skipped_ids: Tensor | None = None,
+        start: PackedEncoder | None = None,
     ) -> None:
+        """Args:
+        start: The encoder as it was before training, for the loss that keeps its ranking; never trained.
+        """
         super().__init__()
         self.encoder, self.gate, self.loss = encoder, gate, loss
         self.mask_known = mask_known
+        # In a tuple, so that it is no part of what is trained, saved or resumed.
+        self._start = (start,) if start is not None else ()
         self.register_buffer("skipped_ids", skipped_ids, persistent=False)
 
     def forward(self, batch: Batch, *, measured: bool = False) -> StepResult:
@@ -101,11 +107,20 @@ class TrainingStep(nn.Module):
             document_mask=document_mask,
             num_logit=logit,
             scores=maxima.sums(gates),
+            scores_before=self._scores_before(batch),
             word_scores=maxima.sums(words.float()) if settings.concept else None,
             mention_scores=maxima.of_mentions(batch.conditions) if settings.mention == "tokens" else None,
         )
         labels = BatchLabels(target, rivals, quantity_mask, batch.conditions, batch.quantities)
         return encoded, labels, gates
+
+    def _scores_before(self, batch: Batch) -> Tensor | None:
+        """MaxSim of the model that training started with, [B, 2B]; it had no trained gate."""
+        for start in self._start:
+            with torch.no_grad():
+                vectors = start(batch.tokens).to(start.dtype)
+                return token_maxima(vectors, batch, self.skipped_ids).sums()
+        return None
 
 
 @dataclass(frozen=True)

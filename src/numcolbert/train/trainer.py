@@ -6,6 +6,7 @@ device until they are logged, and nothing in a step asks the device for a value.
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import math
@@ -123,6 +124,7 @@ class Trainer:
             loss,
             mask_known=recipe.data.mask_known,
             skipped_ids=skipped_document_ids(self.model),
+            start=self._frozen_copy(dtype) if recipe.loss.keep else None,
         )
         for name, parameter in module.named_parameters():
             if "pooler" in name:
@@ -130,6 +132,11 @@ class Trainer:
                     False
                 )  # the backbone's sentence vector, which ColBERT has no use for
         return module.to(self.device).train()
+
+    def _frozen_copy(self, dtype: torch.dtype) -> PackedEncoder:
+        """The encoder as it is now; a resumed run makes it before it loads its state."""
+        start = PackedEncoder(copy.deepcopy(self.model), dtype=dtype, attention=self.recipe.run.attention)
+        return start.to(self.device).eval().requires_grad_(False)
 
     def run(self) -> Outcome:
         feed = FeedSettings(
