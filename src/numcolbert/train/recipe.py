@@ -54,6 +54,7 @@ class RunSettings:
     checkpoint_every: int = 0
     resume: bool = False
     save_fp16: bool = False
+    start_share: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -160,6 +161,7 @@ def _check(recipe: Recipe) -> None:
     for name, value, low, high in [
         ("optimiser.warmup", optimiser.warmup, 0.0, 1.0),
         ("model.gate.threshold", recipe.model.gate.threshold, 0.0, 1.0),
+        ("run.start_share", run.start_share, 0.0, 1.0),
     ]:
         if not low <= value <= high:
             raise UsageError(

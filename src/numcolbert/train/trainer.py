@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from numcolbert.errors import ModelError
 from numcolbert.model.checkpoint import find_gate, save_checkpoint
 from numcolbert.progress import Progress
+from numcolbert.train.average import average, encoder_weights
 from numcolbert.train.batches import BatchStream
 from numcolbert.train.benchmarks import Benchmark
 from numcolbert.train.evaluate import Ranker, Result, collect, evaluate, save_results
@@ -78,6 +79,7 @@ class Trainer:
         self.at_end = collect(run.evaluate_at_end, suites=True)
 
         self.model = build_model(recipe.model, self.device)
+        self._before = encoder_weights(self.model) if run.start_share else {}
         self.text = text_settings(self.model)
         self.module = self._build_step()
         self.optimiser = make_optimiser(self.module, recipe.optimiser, self.device)
@@ -254,6 +256,7 @@ class Trainer:
 
     def _finish(self, outcome: Outcome) -> None:
         """Save the model first: an evaluation that fails must not cost the training."""
+        average(self.model, self._before, self.recipe.run.start_share)
         save_checkpoint(self.model, self.output / "model", half=self.recipe.run.save_fp16, overwrite=True)
         if self.at_end and not outcome.interrupted:
             outcome.results = self._evaluate(self.at_end, self.output / "runs")

@@ -1,0 +1,86 @@
+"""Averages a trained encoder with the one it started from.
+
+    python -m numcolbert.train.average RUN --share 0.2 -o MODEL
+
+takes the folder that `numcolbert train` leaves behind and builds the start anew from its recipe. What training
+has changed most is often what it has learnt by heart; a share of the start's weights takes some of that back.
+Choose the share on development queries (`python -m numcolbert.train.evaluate MODEL BENCHMARK/dev ...`);
+`run.start_share` then does the same at the end of a training.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from numcolbert.config import settings_from
+from numcolbert.errors import ModelError, NumColBERTError, UsageError
+from numcolbert.files import require_file
+from numcolbert.model.checkpoint import find_gate, load_checkpoint, save_checkpoint
+from numcolbert.train.model_setup import ModelSettings, build_model, choose_device
+
+if TYPE_CHECKING:
+    from sentence_transformers import MultiVectorEncoder
+
+
+def encoder_weights(model: MultiVectorEncoder) -> dict[str, Tensor]:
+    """A copy of all floating-point weights but those of the gate, which starts from nothing."""
+    gate = find_gate(model)
+    gates = tuple(f"{name}." for name, module in model.named_children() if module is gate)
+    return {
+        name: tensor.detach().clone().cpu()
+        for name, tensor in model.state_dict().items()
+        if tensor.is_floating_point() and not name.startswith(gates)
+    }
+
+
+def average(model: MultiVectorEncoder, start: Mapping[str, Tensor], share: float) -> None:
+    """Put `share` of the weights `start` (from `encoder_weights`) into `model`, in place."""
+    if not 0 <= share <= 1:
+        raise UsageError(f"The start's share is {share}.", hint="it lies between 0 and 1")
+    own = model.state_dict()
+    if other := sorted(name for name in start if name not in own or own[name].shape != start[name].shape):
+        raise ModelError(
+            f"The model and its start differ in more than their weights: {other[0]}.",
+            hint="average a model with the very checkpoint it was trained from",
+        )
+    with torch.no_grad():
+        for name, before in start.items():
+            own[name].lerp_(before.to(own[name]), share)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m numcolbert.train.average",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("run", type=Path, help="folder of a finished training")
+    parser.add_argument("--share", type=float, required=True, help="of the start's weights, from 0 to 1")
+    parser.add_argument("-o", "--out", type=Path, required=True)
+    parser.add_argument("--overwrite", action="store_true")
+    chosen = parser.parse_args(arguments)
+    try:
+        file = require_file(chosen.run / "recipe.json", "recipe")
+        made_with = json.loads(file.read_text(encoding="utf-8"))
+        start = build_model(
+            settings_from(ModelSettings, made_with["model"], f"'{file}'"), choose_device("cpu")
+        )
+        model = load_checkpoint(chosen.run / "model")
+        average(model, encoder_weights(start), chosen.share)
+        save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)
+    except NumColBERTError as error:
+        sys.stderr.write(f"error: {error}\n")
+        return error.exit_code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from numcolbert.errors import ModelError, UsageError
+from numcolbert.model.checkpoint import ColBERTSettings, add_gate, build_colbert, load_checkpoint
+from numcolbert.train.average import average, encoder_weights, main
+from numcolbert.train.journal import read_log
+from numcolbert.train.recipe import load_recipe
+from numcolbert.train.trainer import train
+
+SMALL = ColBERTSettings(dim=16, query_length=16, document_length=24)
+
+
+def test_a_share_of_the_start_moves_the_encoder_and_leaves_the_gate(backbone: Path) -> None:
+    model, start = add_gate(build_colbert(backbone, SMALL)), encoder_weights(build_colbert(backbone, SMALL))
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(1.0)
+    before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    gate = [name for name in before if name not in start]
+    assert gate and len(start) > 10
+    average(model, start, 0.25)
+    after = model.state_dict()
+    for name in gate:
+        assert torch.equal(after[name], before[name])
+    for name, tensor in start.items():
+        torch.testing.assert_close(after[name], 0.75 * before[name] + 0.25 * tensor)
+    average(model, start, 1.0)
+    assert all(torch.equal(model.state_dict()[name], tensor) for name, tensor in start.items())
+
+
+def test_wrong_shares_and_other_models_are_refused(backbone: Path) -> None:
+    model = build_colbert(backbone, SMALL)
+    with pytest.raises(UsageError, match=r"share is 1\.5"):
+        average(model, encoder_weights(model), 1.5)
+    wider = build_colbert(backbone, ColBERTSettings(dim=24, query_length=16, document_length=24))
+    with pytest.raises(ModelError, match="differ in more than their weights"):
+        average(model, encoder_weights(wider), 0.5)
+
+
+def test_a_run_averages_at_its_end_as_the_command_does_afterwards(
+    backbone: Path, triples_file: Path, benchmark_folder: Path, tmp_path: Path
+) -> None:
+    def run(name: str, *changes: str) -> Path:
+        own = [
+            f"model.backbone={backbone}",
+            "model.encoder.dim=16",
+            f"data.triples={triples_file}",
+            "data.workers=0",
+            "run.steps=3",
+            "optimiser.lr=1e-2",
+            f"run.output={tmp_path / name}",
+            f'run.evaluate_at_end=["{benchmark_folder}"]',
+        ]
+        train(load_recipe("tiny-cpu", [*own, *changes]))
+        return tmp_path / name
+
+    plain, averaged = run("plain"), run("averaged", "run.start_share=0.4")
+    assert main([str(plain), "--share", "0.4", "-o", str(tmp_path / "later")]) == 0
+    ours, theirs = load_checkpoint(averaged / "model"), load_checkpoint(tmp_path / "later")
+    for name, tensor in ours.state_dict().items():
+        torch.testing.assert_close(tensor, theirs.state_dict()[name], atol=2e-3, rtol=2e-3)  # kept as float16
+    scores = [
+        json.loads((folder / "results.json").read_text())[0]["scores"]["gated"]["R@100"]
+        for folder in (plain, averaged)
+    ]
+    assert all(0 <= score <= 1 for score in scores)
+    losses = [
+        [line["loss"] for line in read_log(f / "log.jsonl") if "loss" in line] for f in (plain, averaged)
+    ]
+    assert losses[0] == losses[1]  # training itself is the same
+
+
+def test_a_folder_without_a_run_gets_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([str(tmp_path), "--share", "0.4", "-o", str(tmp_path / "out")]) == 1
+    assert "recipe.json' does not exist" in capsys.readouterr().err
