@@ -1,6 +1,8 @@
-"""Write the table of docs/results/runs.md from the recorded runs in docs/results/runs/*.json.
+"""Write the tables of docs/results/runs.md from the recorded runs in docs/results/runs/.
 
 python scripts/runs_table.py
+
+Runs on the present edition of the test sets lie in that folder, those on an earlier one in a folder below it.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parent.parent / "docs" / "results"
-BEGIN, END = "<!-- runs -->", "<!-- /runs -->"
+EDITIONS = {"runs": RESULTS / "runs", "first-edition": RESULTS / "runs" / "first-edition"}
+"""Each fills the part of the page between `<!-- name -->` and `<!-- /name -->`."""
 SETS = ("openfinquant", "openmedquant")
 SUBSETS = ("equal", "greater", "less", "expanded", "unseen")
 SUITES = ("bounds", "conversion", "formats", "distractors", "two_conditions")
@@ -32,7 +35,7 @@ def render(runs: list[dict[str, Any]]) -> str:
         ["run", "what", "steps", "triples", "triples/s"],
         [
             [
-                f"[{run['run']}](runs/{run['file']})",
+                f"[{run['run']}]({run['file']})",
                 run["what"],
                 f"{run['end']['step']:,}",
                 f"{run['end']['triples']:,}",
@@ -57,21 +60,32 @@ def render(runs: list[dict[str, Any]]) -> str:
                 ]
             )
             suites.append([run["run"], *(f"{score(results[f'{name}/{suite}']):.3f}" for suite in SUITES)])
-        lines += ["", f"### {name}: nDCG@10", ""]
+        lines += ["", f"**{name}, nDCG@10**", ""]
         lines += table(["run", "dev", "test", "=", ">", "<", "expanded", "unseen", "detector F1"], rows)
         lines += ["", "Extra suites:", ""]
         lines += table(["run", *(suite.replace("_", " ") for suite in SUITES)], suites)
     return "\n".join(lines)
 
 
+def development(run: dict[str, Any]) -> float:
+    """Mean over both sets: what choices are made by."""
+    results = {result["name"]: result for result in run["results"]}
+    return sum(score(results[f"{name}/dev"]) for name in SETS) / len(SETS)
+
+
 def main() -> None:
-    runs = []
-    for file in sorted((RESULTS / "runs").glob("*.json")):
-        runs.append({**json.loads(file.read_text(encoding="utf-8")), "file": file.name})
     page = RESULTS / "runs.md"
-    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
-    after = rest.split(END)[1]
-    page.write_text(f"{before}{BEGIN}\n{render(runs)}\n{END}{after}", encoding="utf-8")
+    text = page.read_text(encoding="utf-8")
+    for name, folder in EDITIONS.items():
+        runs = []
+        for file in sorted(folder.glob("*.json")):
+            link = file.relative_to(RESULTS).as_posix()
+            runs.append({**json.loads(file.read_text(encoding="utf-8")), "file": link})
+        runs.sort(key=development, reverse=True)
+        before, rest = text.split(f"<!-- {name} -->")
+        after = rest.split(f"<!-- /{name} -->")[1]
+        text = f"{before}<!-- {name} -->\n{render(runs)}\n<!-- /{name} -->{after}"
+    page.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,101 @@
+"""Bring a shipped model's facts.json and card up to date with its recorded run.
+
+    python scripts/model_facts.py models/numcolbert-minilm default-12k --baseline ft-3k --baseline ft-12k
+
+Results and recipe come from docs/results/runs/; what else facts.json says (data, summary, limits, parity and
+speed) is kept as it stands.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from numcolbert.model.card import read_facts, write_card
+
+RUNS = Path(__file__).parent.parent / "docs" / "results" / "runs"
+MEASURES = ("nDCG@10", "RR@10", "P@10", "R@100")
+Row = dict[str, Any]
+
+
+def recorded(name: str) -> Row:
+    (file,) = RUNS.glob(f"*-{name}.json")
+    run: Row = json.loads(file.read_text(encoding="utf-8"))
+    return run | {"by_name": {result["name"]: result for result in run["results"]}}
+
+
+def main_scores(result: Row) -> dict[str, float]:
+    scores: dict[str, dict[str, float]] = result["scores"]
+    return scores.get("gated") or scores["plain"]
+
+
+def measured(run: Row, baselines: list[Row], name: str) -> Row:
+    result = run["by_name"][name]
+    row: Row = {"set": name, "queries": result["queries"]}
+    row |= {measure: round(main_scores(result)[measure], 3) for measure in MEASURES}
+    row["without its gate, nDCG@10"] = round(result["scores"]["ungated"]["nDCG@10"], 3)
+    for other in baselines:
+        row[f"{label(other)}, nDCG@10"] = round(main_scores(other["by_name"][name])["nDCG@10"], 3)
+    return row
+
+
+def label(run: Row) -> str:
+    return f"ColBERT_ft {run['end']['step']:,} steps"
+
+
+def results(run: Row, baselines: list[Row]) -> dict[str, list[Row]]:
+    sets = ("openfinquant", "openmedquant")
+    suites = [n for n in run["by_name"] if n.startswith(sets) and "/" in n and not n.endswith("/dev")]
+    subsets: list[Row] = []
+    detector: list[Row] = []
+    for name in sets:
+        for subset, scores in run["by_name"][name]["subsets"].items():
+            others = {
+                label(other): round(other["by_name"][name]["subsets"][subset]["nDCG@10"], 3)
+                for other in baselines
+            }
+            subsets.append({"set": name, "subset": subset, "nDCG@10": round(scores["nDCG@10"], 3), **others})
+        found = run["by_name"][name]["detector"]
+        detector.append(
+            {
+                "set": name,
+                "token F1": round(found["f1"], 4),
+                "mean gate on quantities": round(found["gate_on_quantities"], 2),
+            }
+        )
+    return {
+        "Held-out queries, exact search": [measured(run, baselines, name) for name in sets],
+        "Extra suites": [measured(run, baselines, name) for name in suites],
+        "By operator and subset": subsets,
+        "Detector on the test queries": detector,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("model", type=Path)
+    parser.add_argument("run", help="name of its recorded run")
+    parser.add_argument("--baseline", action="append", default=[], help="names of recorded runs beside it")
+    chosen = parser.parse_args()
+    run, baselines = recorded(chosen.run), [recorded(name) for name in chosen.baseline]
+    file = chosen.model / "facts.json"
+    facts = json.loads(file.read_text(encoding="utf-8"))
+    facts["results"] |= results(run, baselines)
+    facts["recipe"] = {
+        "command": run["command"],
+        **{key: run["end"][key] for key in ("step", "triples", "seconds")},
+        "machine": run["machine"],
+        **{key: run["recipe"][key] for key in ("optimiser", "loss")},
+        "mix": run["recipe"]["data"]["mix"],
+        "digits": run["recipe"]["model"]["encoder"]["digits"],
+    }
+    file.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write_card(chosen.model, read_facts(file))
+
+
+if __name__ == "__main__":
+    main()

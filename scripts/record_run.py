@@ -1,0 +1,110 @@
+"""Record a finished training run under docs/results/runs/, for the table of runs.
+
+    python scripts/record_run.py runs/default --recipe default --name default-12k --what "the default"
+
+Takes the folder that `numcolbert train` leaves behind. The command recorded is the named built-in recipe with
+every setting in which the run differs from it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from numcolbert.train.journal import read_log
+from numcolbert.train.recipe import load_recipe
+
+RUNS = Path(__file__).parent.parent / "docs" / "results" / "runs"
+CURVE_POINTS = 12
+CURVE = ("step", "retrieval", "contrastive", "concept", "loss", "gate_mean", "detector_f1")
+NOT_THE_RESULT = {
+    "name", "run.output", "run.device", "run.log_every", "run.save_fp16", "run.checkpoint_every",
+    "run.resume", "run.tensorboard", "run.evaluate_at_end", "run.evaluate_during", "run.eval_every",
+    "run.depth", "data.tape", "data.workers", "data.prefetch", "model.backbone",
+}  # fmt: skip
+"""Settings that say where and how a run was made, not what came out."""
+CONTRASTIVE = {f"loss.{key}" for key in ("positives", "unit_match", "contrast", "mention")}
+"""Settings of the contrastive loss, which count only where it has a weight."""
+
+
+def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    for key, value in values.items():
+        name = f"{above}{key}"
+        if isinstance(value, Mapping) and name != "data.mix":
+            yield from flat(value, f"{name}.")
+        else:
+            yield name, value
+
+
+def written(value: Any) -> str:
+    """A setting as `--set` reads it."""
+    if isinstance(value, Mapping):
+        return "{" + ",".join(f"{key}={number}" for key, number in value.items()) + "}"
+    return json.dumps(value, separators=(",", ":")) if not isinstance(value, str) else value
+
+
+def command(recipe: str, made_with: Mapping[str, Any]) -> str:
+    usual = dict(flat(load_recipe(recipe).as_dict()))
+    without_effect = NOT_THE_RESULT if made_with["loss"]["contrastive"] else NOT_THE_RESULT | CONTRASTIVE
+    changes = [
+        f"--set '{name}={written(value)}'"
+        for name, value in flat(made_with)
+        if name not in without_effect and usual.get(name) != value
+    ]
+    return " ".join(["numcolbert train", recipe, *changes])
+
+
+def without_folder(value: Any, folder: str) -> Any:
+    """The same with paths given from `folder` on."""
+    if isinstance(value, str):
+        return value.removeprefix(folder)
+    if isinstance(value, Mapping):
+        return {key: without_folder(item, folder) for key, item in value.items()}
+    return [without_folder(item, folder) for item in value] if isinstance(value, list) else value
+
+
+def record(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
+    made_with = without_folder(json.loads((folder / "recipe.json").read_text(encoding="utf-8")), chosen.strip)
+    log = read_log(folder / "log.jsonl")
+    steps = [line for line in log if line["event"] == "train"]
+    (end,) = (line for line in log if line["event"] == "end")
+    return {
+        "run": chosen.name,
+        "what": chosen.what,
+        "date": date.today().isoformat(),
+        "command": command(chosen.recipe, made_with),
+        "machine": chosen.machine,
+        "remarks": chosen.remarks,
+        "end": {key: end[key] for key in ("step", "triples", "seconds", "triples_per_second")},
+        "recipe": made_with,
+        "results": json.loads((folder / "results.json").read_text(encoding="utf-8")),
+        "curve": [
+            {key: line[key] for key in CURVE if key in line}
+            for line in steps[:: max(1, len(steps) // CURVE_POINTS)]
+        ],
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--recipe", required=True, help="built-in recipe that is closest")
+    parser.add_argument("--name", required=True)
+    parser.add_argument("--what", required=True, help="a few words for the table")
+    parser.add_argument("--machine", default="", help="what it ran on")
+    parser.add_argument("--remarks", default="")
+    parser.add_argument("--strip", default="", help="folder to leave out of the paths in the recipe")
+    chosen = parser.parse_args()
+    made = record(chosen.folder, chosen)
+    target = RUNS / f"{made['date']}-{chosen.name}.json"
+    target.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
