@@ -2,9 +2,9 @@
 
     python -m numcolbert.train.average RUN --share 0.2 -o MODEL
 
-takes the folder that `numcolbert train` leaves behind and builds the start anew from its recipe. What training
-has changed most is often what it has learnt by heart; a share of the start's weights takes some of that back.
-Choose the share on development queries (`python -m numcolbert.train.evaluate MODEL BENCHMARK/dev ...`);
+takes the folder that `numcolbert train` leaves behind and builds the start anew from its recipe. What
+training changes most is often what it learns by heart; a share of the start's weights takes some of that
+back. Choose the share on development queries (`python -m numcolbert.train.evaluate MODEL BENCHMARK/dev ...`);
 `run.start_share` then does the same at the end of a training.
 """
 
