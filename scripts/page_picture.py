@@ -21,7 +21,7 @@ PICTURE = Path(__file__).parent.parent / "docs" / "images" / "page.png"
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("url", nargs="?", default="http://127.0.0.1:8080")
-    parser.add_argument("--query", default="rivers longer than 3,000 miles")
+    parser.add_argument("--query", default="animals lighter than 5 grams")
     parser.add_argument("--out", type=Path, default=PICTURE)
     parser.add_argument("--width", type=int, default=1000)
     parser.add_argument("--height", type=int, default=860)
