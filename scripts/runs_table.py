@@ -73,9 +73,8 @@ def development(run: dict[str, Any]) -> float:
     return sum(score(results[f"{name}/dev"]) for name in SETS) / len(SETS)
 
 
-def main() -> None:
-    page = RESULTS / "runs.md"
-    text = page.read_text(encoding="utf-8")
+def filled(text: str) -> str:
+    """The page with its tables made anew."""
     for name, folder in EDITIONS.items():
         runs = []
         for file in sorted(folder.glob("*.json")):
@@ -85,7 +84,12 @@ def main() -> None:
         before, rest = text.split(f"<!-- {name} -->")
         after = rest.split(f"<!-- /{name} -->")[1]
         text = f"{before}<!-- {name} -->\n{render(runs)}\n<!-- /{name} -->{after}"
-    page.write_text(text, encoding="utf-8")
+    return text
+
+
+def main() -> None:
+    page = RESULTS / "runs.md"
+    page.write_text(filled(page.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
