@@ -9,9 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.properties import examples
 from torch import Tensor
 
 from numcolbert.data.triple import Triple
@@ -23,8 +20,9 @@ from numcolbert.model.checkpoint import (
     build_colbert,
     find_gate,
 )
-from numcolbert.train.attention import MULTIPLE, VarlenAttention, bucket_arrays, choose_attention, make_layout
+from numcolbert.train.attention import BucketedAttention, VarlenAttention
 from numcolbert.train.batches import Batch, to_device
+from numcolbert.train.layout import make_layout
 from numcolbert.train.losses import LossSettings, NumColBERTLoss
 from numcolbert.train.maxsim import maxsim
 from numcolbert.train.model_setup import text_settings
@@ -45,7 +43,7 @@ def numcolbert(backbone: Path, **gate: Any) -> Any:
 
 def batch_of(model: Any, triples: list[Triple]) -> Batch:
     maker = BatchMaker(text_settings(model), PackSettings(token_multiple=128))
-    return to_device(to_block(maker.make(triples)), torch.device("cpu"), buckets=True, longest=32)
+    return to_device(to_block(maker.make(triples)), torch.device("cpu"), longest=32)
 
 
 @pytest.mark.parametrize("kind", ["backbone", "mpnet"])
@@ -104,16 +102,14 @@ def test_variable_length_attention_sees_every_token_of_the_stream(
         return out
 
     model = numcolbert(backbone)
-    maker = BatchMaker(text_settings(model), PackSettings(token_multiple=128))
-    block = to_block(maker.make(triples))
     plain, packed = PackedEncoder(model), PackedEncoder(model)
     packed.attention = VarlenAttention()
     packed.attention._kernel = kernel
-    batches = [
-        to_device(block, torch.device("cpu"), buckets=e.needs_buckets, longest=32) for e in (plain, packed)
-    ]
-    assert not batches[1].tokens.layout.buckets
-    torch.testing.assert_close(packed(batches[1].tokens), plain(batches[0].tokens), atol=1e-5, rtol=1e-5)
+    batch = batch_of(model, triples)
+    real = batch.real_tokens
+    made = packed(batch.tokens)
+    assert made.isfinite().all()
+    torch.testing.assert_close(made[:real], plain(batch.tokens)[:real], atol=1e-5, rtol=1e-5)
 
 
 def _assert_rows_equal(padded: Tensor, mask: Tensor, expected: list[Tensor]) -> None:
@@ -121,16 +117,20 @@ def _assert_rows_equal(padded: Tensor, mask: Tensor, expected: list[Tensor]) -> 
         torch.testing.assert_close(vectors[kept], right, atol=1e-5, rtol=1e-5)
 
 
-def test_gradients_equal_those_of_the_plain_model(backbone: Path, triples: list[Triple]) -> None:
-    model = numcolbert(backbone)
+@pytest.mark.parametrize("kind", ["backbone", "mpnet"])
+def test_gradients_equal_those_of_the_plain_model(
+    kind: str, triples: list[Triple], request: pytest.FixtureRequest
+) -> None:
+    model = numcolbert(request.getfixturevalue(kind))
     encoder = PackedEncoder(model)
     batch = batch_of(model, triples)
     starts = batch.tokens.layout.starts
     real = encoder(batch.tokens)[: int(starts[3 * len(triples)])]
     weights = torch.randn(real.shape, generator=torch.Generator().manual_seed(3))
     (real * weights).sum().backward()  # type: ignore[no-untyped-call]
-    word = model[0].auto_model.embeddings.word_embeddings.weight
-    packed = word.grad.clone()
+    packed = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    assert any("word_embeddings" in name for name in packed)
+    assert any("relative_attention_bias" in name for name in packed) == (kind == "mpnet")
     model.zero_grad()
 
     texts = [t.positive.text for t in triples] + [t.negative.text for t in triples]
@@ -145,36 +145,23 @@ def test_gradients_equal_those_of_the_plain_model(backbone: Path, triples: list[
             place += len(vectors)
     assert place == len(weights)
     total.backward()  # type: ignore[no-untyped-call]
-    torch.testing.assert_close(packed, word.grad, atol=1e-4, rtol=1e-4)
-
-
-@examples(40)
-@given(st.lists(st.integers(0, 70), min_size=1, max_size=30).filter(any))
-def test_buckets_hold_every_token_once(lengths: list[int]) -> None:
-    sizes = np.array(lengths)
-    buckets, inverse = bucket_arrays(sizes)
-    flat = np.concatenate([index.reshape(-1) for index, _ in buckets])
-    real = np.concatenate([mask.reshape(-1) for _, mask in buckets])
-    assert sorted(flat[real]) == list(range(int(sizes.sum())))
-    assert (flat[inverse] == np.arange(int(sizes.sum()))).all()
-    assert real[inverse].all()
-    assert all(index.shape[1] % MULTIPLE == 0 for index, _ in buckets)
+    for name, parameter in model.named_parameters():
+        if name in packed:
+            torch.testing.assert_close(packed[name], parameter.grad, atol=1e-4, rtol=1e-4, msg=name)
 
 
 def test_bucketed_attention_equals_attention_one_by_one() -> None:
-    lengths = np.array([3, 0, 17, 40, 16])
+    lengths = np.array([3, 0, 17, 40, 16, 1])
     torch.manual_seed(0)
-    q, k, v = torch.randn(3, int(lengths.sum()), 2, 8)
-    attention = choose_attention(
-        "bucketed", device=torch.device("cpu"), dtype=torch.float32, heads=2, head_dim=8, biased=False
-    )
-    layout = make_layout(lengths, buckets=True)
-    out = attention(q, k, v, layout, attention.masks(layout, None, torch.float32))
+    qkv = torch.randn(int(lengths.sum()), 3, 2, 8)
+    attention = BucketedAttention()
+    out = attention(qkv, attention.prepare(make_layout(lengths), None, torch.float32))
     start = 0
     for length in lengths:
         part = slice(start, start + length)
-        weights = torch.softmax(torch.einsum("ihd,jhd->hij", q[part], k[part]) / 8**0.5, dim=-1)
-        torch.testing.assert_close(out[part], torch.einsum("hij,jhd->ihd", weights, v[part]))
+        q, k, v = qkv[part].unbind(1)
+        weights = torch.softmax(torch.einsum("ihd,jhd->hij", q, k) / 8**0.5, dim=-1)
+        torch.testing.assert_close(out[part], torch.einsum("hij,jhd->ihd", weights, v))
         start += length
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -34,7 +34,6 @@ class Numbers:
     """Stands for a batch: its form is how many numbers it holds."""
 
     buffer: Tensor
-    tokens: Any = field(default_factory=lambda: SimpleNamespace(layout=SimpleNamespace(buckets=())))
 
     @property
     def form(self) -> int:
@@ -109,7 +108,7 @@ def loss_of(model: Any, triples: list[Triple]) -> tuple[Tensor, dict[str, Tensor
     maker = BatchMaker(text_settings(model), PackSettings(token_multiple=128, quantities=4))
     torch.manual_seed(0)
     step = TrainingStep(PackedEncoder(model), find_gate(model), NumColBERTLoss(LossSettings(), 16, 4))
-    batch = to_device(to_block(maker.make(triples)), torch.device("cpu"), buckets=True, longest=32)
+    batch = to_device(to_block(maker.make(triples)), torch.device("cpu"), longest=32)
     result = step(batch)
     return result.loss, result.parts
 
@@ -120,7 +119,7 @@ def test_rows_that_fill_a_batch_up_change_no_loss(
     silent = Triple("report of 3 kg", [], Passage("a report", []), Passage("the dose was 5 mg", []))
     triples = [silent, *triples]  # the first has no condition, and rows that fill up point at it
     filled, parts = loss_of(model, triples)
-    monkeypatch.setattr(packing, "CONDITIONS_PART", len(triples))
+    monkeypatch.setattr(packing, "CONDITIONS_SHARE", 0.0)
     exact, expected = loss_of(model, triples)
     torch.testing.assert_close(filled, exact)
     for name, value in expected.items():
@@ -131,13 +130,33 @@ def test_batches_of_one_stream_share_their_form(model: Any, triples_file: Path) 
     triples = read_triples(triples_file).triples
     maker = BatchMaker(text_settings(model), PackSettings(token_multiple=512, quantities=4))
     blocks = [to_block(maker.make(triples[start : start + 16])) for start in range(0, 128, 16)]
-    batches = [to_device(block, torch.device("cpu"), buckets=False, longest=32) for block in blocks]
+    batches = [to_device(block, torch.device("cpu"), longest=32) for block in blocks]
     assert len({batch.form for batch in batches}) == 1
     copied = batches[0].copy()
     copied.buffer.copy_(batches[1].buffer)
     assert torch.equal(copied.tokens.ids, batches[1].tokens.ids)
     assert torch.equal(copied.conditions.value, batches[1].conditions.value)
     assert not torch.equal(copied.tokens.ids, batches[0].tokens.ids)
+
+
+def test_a_replayed_step_of_mpnet_computes_the_batch_it_is_given(mpnet: Path, triples_file: Path) -> None:
+    """All that its attention pads by is computed from the bytes of the batch, in the recorded part."""
+    model = add_gate(build_colbert(mpnet, ColBERTSettings(dim=16, query_length=24, document_length=32)))
+    module = TrainingStep(PackedEncoder(model), find_gate(model), NumColBERTLoss(LossSettings(), 16, 4))
+    parameters = [p for name, p in module.named_parameters() if "pooler" not in name]
+    recorded = RecordedHere(module, parameters, records=True)
+    plain = GradientStep(module, parameters, records=False)
+    triples = read_triples(triples_file).triples
+    maker = BatchMaker(text_settings(model), PackSettings(token_multiple=512, quantities=4))
+    for first in range(0, 80, 16):
+        block = to_block(maker.make(triples[first : first + 16]))
+        batch = to_device(block, torch.device("cpu"), longest=32)
+        expected = plain(batch).loss.item()
+        gradients = [p.grad.clone() for p in parameters]  # type: ignore[union-attr]
+        assert recorded(batch).loss.item() == pytest.approx(expected)
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            torch.testing.assert_close(parameter.grad, gradient)
+    assert recorded.replays == 5 - SEEN_BEFORE
 
 
 @examples(60)
@@ -150,4 +169,11 @@ def test_groups_hold_every_document_once_and_are_wide_enough(lengths: list[int],
     assert (cut[1:, 0] == cut[:-1, 1]).all() and (cut[:, 0] < cut[:, 1]).all()
     for first, last, width in cut:
         longest = np.array(lengths)[order[first:last]].max()
-        assert longest <= width < longest + packing.GROUP_WIDTH
+        assert longest <= width < max(2 * longest, packing.GROUP_WIDTH + 1)
+        assert width % packing.GROUP_WIDTH == 0
+
+
+def test_widths_of_groups_grow_with_the_length_up_to_the_longest_possible() -> None:
+    widths = [packing.group_width(length, 120) for length in (0, 1, 16, 17, 40, 49, 80, 81, 120)]
+    assert widths == [16, 16, 16, 32, 48, 80, 80, 128, 128]
+    assert packing.group_width(90, 100) == 112

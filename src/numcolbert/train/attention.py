@@ -1,7 +1,7 @@
 """Attention over packed sequences, in two ways.
 
-`varlen` is flash attention on the packed stream as it lies. `bucketed` sorts the sequences by length, pads
-a few groups of them and runs the ordinary kernel: it works on every device and with MPNet's position bias.
+`varlen` is flash attention on the packed stream as it lies. `bucketed` pads groups of sequences of similar
+length and runs the ordinary kernel: it works on every device and with MPNet's position bias.
 """
 
 from __future__ import annotations
@@ -13,140 +13,86 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import torch
 import torch.nn.functional as F
-from numpy.typing import NDArray
 from torch import Tensor
 
 from numcolbert.errors import UsageError
+from numcolbert.train.layout import Layout, PaddedGroups, make_layout, pad_in_groups
 
 log = logging.getLogger(__name__)
 
-MULTIPLE = 16
-"""Groups are padded to a multiple of this many tokens; the kernels want 8 or 16."""
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Where each sequence of a packed stream lies. Every token belongs to exactly one sequence."""
-
-    starts: Tensor  # [sequences + 1] int32
-    longest: int
-    buckets: tuple[tuple[Tensor, Tensor], ...] = ()
-    """(token positions, which of them are real), each [sequences, length]; only for `bucketed`."""
-    inverse: Tensor | None = None
-    """[tokens]: where each token lies among the flattened buckets."""
-
-
-def bucket_arrays(
-    lengths: NDArray[np.int64], groups: int = 4
-) -> tuple[list[tuple[NDArray[np.int64], NDArray[np.bool_]]], NDArray[np.int64]]:
-    """Cut sequences, sorted by length, into groups of about equal numbers of tokens."""
-    starts = np.concatenate([[0], np.cumsum(lengths)])
-    present = np.flatnonzero(lengths > 0)
-    order = present[np.argsort(lengths[present], kind="stable")]
-    padded = -(-lengths[order] // MULTIPLE) * MULTIPLE
-    share = np.cumsum(padded) * groups // max(int(padded.sum()) + 1, 1)
-    # Sequences of the same padded length stay together: splitting them would only add a launch.
-    same = np.concatenate([[False], padded[1:] == padded[:-1]])
-    share = np.maximum.accumulate(np.where(same, -1, share))
-    inverse = np.empty(int(starts[-1]), np.int64)
-    buckets, offset = [], 0
-    for rows in np.split(order, np.flatnonzero(np.diff(share)) + 1):
-        if not len(rows):
-            continue
-        width = int(-(-lengths[rows[-1]] // MULTIPLE) * MULTIPLE)
-        place = np.arange(width)
-        real = place[None, :] < lengths[rows][:, None]
-        index = np.where(real, starts[rows][:, None] + place[None, :], starts[rows][:, None])
-        inverse[index[real]] = offset + np.flatnonzero(real)
-        buckets.append((index, real))
-        offset += index.size
-    return buckets, inverse
-
-
-def make_layout(
-    lengths: NDArray[np.int64], *, buckets: bool, longest: int | None = None, device: Any = "cpu"
-) -> Layout:
-    starts = torch.from_numpy(np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)).to(device)
-    longest = longest or int(lengths.max(initial=1))
-    if not buckets:
-        return Layout(starts, longest)
-    groups, inverse = bucket_arrays(lengths)
-    return Layout(
-        starts,
-        longest,
-        tuple(
-            (torch.from_numpy(index).to(device), torch.from_numpy(real).to(device)) for index, real in groups
-        ),
-        torch.from_numpy(inverse).to(device),
-    )
-
-
-Masks = tuple[Tensor, ...]
+PADDING = -1e4
+"""Added to the scores of padded keys, whose weight is then 0."""
 
 
 class Attention(Protocol):
-    needs_buckets: bool
-
-    def masks(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> Masks:
-        """What all layers share, made once; `bias` is [heads, longest, longest] by distance."""
+    def prepare(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> Any:
+        """What all layers share, made once; `bias` is [heads, widest, widest] by distance."""
         ...
 
-    def __call__(self, query: Tensor, key: Tensor, value: Tensor, layout: Layout, masks: Masks, /) -> Tensor:
-        """[tokens, heads, head_dim] each, in and out."""
+    def __call__(self, qkv: Tensor, prepared: Any, /) -> Tensor:
+        """[tokens, 3, heads, head_dim] to [tokens, heads, head_dim]."""
         ...
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    groups: PaddedGroups
+    masks: tuple[Tensor, ...]
+    """Added to the scores of each group: [sequences, 1, 1, width], or [sequences, heads, width, width]."""
 
 
 class BucketedAttention:
-    needs_buckets = True
+    def prepare(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> _Prepared:
+        groups = pad_in_groups(layout)
+        padding = torch.where(groups.real, 0.0, PADDING).to(dtype)
+        masks = []
+        for part, (count, width) in zip(padding.split_with_sizes(groups.sizes), groups.shapes, strict=True):
+            mask = part.view(count, 1, 1, width)
+            # An empty sequence attends to what lies in its first place: kernels do not agree on what the
+            # softmax of nothing is, and some make it (or its gradient) not a number.
+            mask[..., 0].zero_()
+            masks.append(mask if bias is None else mask + bias[:, :width, :width].to(dtype))
+        return _Prepared(groups, tuple(masks))
 
-    def masks(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> Masks:
-        """One a bucket: [count, 1, 1, length] bool, with a bias [count, heads, length, length]."""
-        kept = [real[:, None, None, :] for _, real in layout.buckets]
-        if bias is None:
-            return tuple(kept)
-        least = torch.finfo(dtype).min
-        corners = [bias[:, : real.shape[1], : real.shape[1]].to(dtype) for _, real in layout.buckets]
-        return tuple(torch.where(real, corner, least) for real, corner in zip(kept, corners, strict=True))
-
-    def __call__(self, query: Tensor, key: Tensor, value: Tensor, layout: Layout, masks: Masks, /) -> Tensor:
-        heads, width = query.shape[1:]
+    def __call__(self, qkv: Tensor, prepared: _Prepared, /) -> Tensor:
+        groups = prepared.groups
+        # All three are gathered at once, and split rather than sliced: its gradient is a single copy.
+        parts = groups.spread(qkv).split_with_sizes(groups.sizes)
         done = []
-        for (index, _), mask in zip(layout.buckets, masks, strict=True):
-            count, length = index.shape
-            flat = index.reshape(-1)
-            q, k, v = (
-                part.index_select(0, flat).view(count, length, heads, width).transpose(1, 2)
-                for part in (query, key, value)
-            )  # [count, heads, length, width]
+        for part, (count, width), mask in zip(parts, groups.shapes, prepared.masks, strict=True):
+            # [sequences, heads, width, head_dim] each
+            q, k, v = (x.transpose(1, 2) for x in part.view(count, width, *qkv.shape[1:]).unbind(2))
             out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
-            done.append(out.transpose(1, 2).reshape(count * length, heads, width))
-        if layout.inverse is None:
-            raise UsageError("The batch was packed without buckets.", hint="pack it with buckets=True")
-        return torch.cat(done).index_select(0, layout.inverse)
+            done.append(out.transpose(1, 2).flatten(0, 1))
+        return groups.collect(torch.cat(done))
 
 
 class VarlenAttention:
-    needs_buckets = False
-
     def __init__(self) -> None:
         from torch.nn.attention.varlen import varlen_attn
 
         self._kernel: Any = varlen_attn
 
-    def masks(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> Masks:  # noqa: ARG002
+    def prepare(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> Layout:  # noqa: ARG002
         if bias is not None:
             raise UsageError("Flash attention takes no position bias.", hint="set run.attention = 'bucketed'")
-        return ()
+        return layout
 
-    def __call__(self, query: Tensor, key: Tensor, value: Tensor, layout: Layout, _masks: Masks, /) -> Tensor:
+    def __call__(self, qkv: Tensor, layout: Layout, /) -> Tensor:
         starts, longest = layout.starts, layout.longest
-        out: Tensor = self._kernel(query, key, value, starts, starts, longest, longest)
+        out: Tensor = self._kernel(*qkv.unbind(1), starts, starts, longest, longest)
         return out
 
 
+def difference(made: Tensor, expected: Tensor) -> float:
+    """As a share of the whole, and not of each entry."""
+    apart = (made.detach().float() - expected.detach().float()).norm()
+    return float(apart / expected.detach().float().norm())
+
+
 def nearly_equal(made: Tensor, expected: Tensor) -> bool:
-    """Equal up to what half precision loses, which is a share of the whole and not of each entry."""
-    return bool((made.float() - expected.float()).norm() <= 0.05 * expected.float().norm())
+    """Equal up to what half precision loses."""
+    return difference(made, expected) <= 0.05
 
 
 def varlen_works(device: torch.device, dtype: torch.dtype, heads: int, head_dim: int) -> bool:
@@ -155,14 +101,14 @@ def varlen_works(device: torch.device, dtype: torch.dtype, heads: int, head_dim:
         return False
     try:
         lengths = np.array([5, 0, 17, 32, 10])
-        layout = make_layout(lengths, buckets=True, longest=64, device=device)
-        shape = (3, int(lengths.sum()), heads, head_dim)
-        parts = torch.randn(shape, device=device, dtype=dtype).requires_grad_()
+        layout = make_layout(lengths, longest=64, device=device)
+        shape = (int(lengths.sum()), 3, heads, head_dim)
+        qkv = torch.randn(shape, device=device, dtype=dtype).requires_grad_()
         results = []
-        for attention in (VarlenAttention(), BucketedAttention()):
-            masks = attention.masks(layout, None, dtype)
-            out = attention(parts[0], parts[1], parts[2], layout, masks)
-            (gradient,) = torch.autograd.grad(out.float().square().sum(), parts)
+        ways: tuple[Attention, ...] = (VarlenAttention(), BucketedAttention())
+        for attention in ways:
+            out = attention(qkv, attention.prepare(layout, None, dtype))
+            (gradient,) = torch.autograd.grad(out.float().square().sum(), qkv)
             results.append((out.float(), gradient.float()))
         (out, gradient), (expected, expected_gradient) = results
         agree = nearly_equal(out, expected) and nearly_equal(gradient, expected_gradient)

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from numcolbert.train.attention import Layout, make_layout
 from numcolbert.train.labels import Conditions, DocumentQuantities
+from numcolbert.train.layout import Layout
 from numcolbert.train.packed import PackedTokens
 from numcolbert.train.tape import open_feed
 from numcolbert.train.transport import Block, Entry, from_block
@@ -49,7 +48,7 @@ class Batch:
 
     form: Form
     buffer: Tensor
-    """The bytes that all tensors but the buckets are views of."""
+    """The bytes that all tensors are views of: other bytes of the same form make another batch."""
     tokens: PackedTokens
     real_tokens: int
     document_order: Tensor  # [2B], shortest first
@@ -65,26 +64,18 @@ class Batch:
         return self.form.queries
 
     def copy(self) -> Batch:
-        """The same batch in memory of its own, without buckets."""
-        return _assemble(self.form, self.buffer.clone(), None, self.real_tokens)
+        """The same batch in memory of its own."""
+        return _assemble(self.form, self.buffer.clone(), self.real_tokens)
 
     def wait(self) -> Batch:
         if self.ready is not None:
             stream = torch.cuda.current_stream()
             stream.wait_event(self.ready)
-            # Tell the allocator that this stream uses them too.
-            layout = self.tokens.layout
-            for tensor in (self.buffer, *(t for bucket in layout.buckets for t in bucket)):
-                tensor.record_stream(stream)
-            if layout.inverse is not None:
-                layout.inverse.record_stream(stream)
-                layout.starts.record_stream(stream)
+            self.buffer.record_stream(stream)  # tells the allocator that this stream uses it too
         return self
 
 
-def to_device(
-    block: Block, device: torch.device, *, buckets: bool, longest: int, stream: Any = None
-) -> Batch:
+def to_device(block: Block, device: torch.device, *, longest: int, stream: Any = None) -> Batch:
     """Copy a block in one piece and view its arrays there."""
     host = from_block(block)
     count, query_width, document_width, query_tokens, real_tokens = (int(n) for n in host["sizes"])
@@ -98,33 +89,32 @@ def to_device(
         longest=longest,
     )
     raw = torch.frombuffer(block.data, dtype=torch.uint8)
-    lengths = np.diff(host["starts"]).astype(np.int64)
-
-    def layout() -> Layout | None:
-        return make_layout(lengths, buckets=True, longest=longest, device=device) if buckets else None
-
     if device.type != "cuda":
-        return _assemble(form, raw.to(device), layout(), real_tokens)
+        return _assemble(form, raw.to(device), real_tokens)
     with torch.cuda.stream(stream):
         pinned = torch.empty(raw.shape, dtype=torch.uint8, pin_memory=True)
         pinned.copy_(raw)
         moved = pinned.to(device, non_blocking=True)
-        bucketed = layout()
         ready = torch.cuda.Event()  # type: ignore[no-untyped-call]
         ready.record(stream)
-        return _assemble(form, moved, bucketed, real_tokens, ready)
+        return _assemble(form, moved, real_tokens, ready)
 
 
-def _assemble(
-    form: Form, buffer: Tensor, layout: Layout | None, real_tokens: int, ready: Any = None
-) -> Batch:
+def _assemble(form: Form, buffer: Tensor, real_tokens: int, ready: Any = None) -> Batch:
     tensors = _views(form.entries, buffer)
+    layout = Layout(
+        tokens=len(tensors["ids"]),
+        starts=tensors["starts"],
+        longest=form.longest,
+        document_order=tensors["document_order"],
+        document_groups=form.document_groups,
+        queries=form.queries,
+        query_width=form.query_width,
+    )
     return Batch(
         form=form,
         buffer=buffer,
-        tokens=PackedTokens(
-            tensors["ids"], tensors["positions"], layout or Layout(tensors["starts"], form.longest)
-        ),
+        tokens=PackedTokens(tensors["ids"], tensors["positions"], layout),
         real_tokens=real_tokens,
         document_order=tensors["document_order"],
         word_mask=tensors["word_mask"],
@@ -149,11 +139,9 @@ def _views(entries: tuple[Entry, ...], buffer: Tensor) -> dict[str, Tensor]:
 class BatchStream:
     """Batches in order, a few of them ready on the device ahead of time."""
 
-    def __init__(
-        self, settings: FeedSettings, device: torch.device, *, buckets: bool, ahead: int = 3
-    ) -> None:
+    def __init__(self, settings: FeedSettings, device: torch.device, *, ahead: int = 3) -> None:
         self._feed = open_feed(settings)
-        self._device, self._buckets = device, buckets
+        self._device = device
         self._longest = max(settings.text.query_length, settings.text.document_length)
         self._ready: queue.Queue[Batch | BaseException] = queue.Queue(ahead)
         self._stop = threading.Event()
@@ -165,10 +153,7 @@ class BatchStream:
             self._thread.start()
 
     def _make(self) -> Batch:
-        block = next(self._feed)
-        return to_device(
-            block, self._device, buckets=self._buckets, longest=self._longest, stream=self._copies
-        )
+        return to_device(next(self._feed), self._device, longest=self._longest, stream=self._copies)
 
     def _run(self) -> None:
         try:

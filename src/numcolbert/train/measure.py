@@ -40,7 +40,7 @@ def measure(recipe: Recipe, seconds: float, *, stock: bool, detailed: bool, say:
     )
     say(f"model on {found.device}, {found.attention}, compiled: {found.compiled}")
     feed = FeedSettings(recipe.data, trainer.text, recipe.optimiser.batch, run.seed)
-    with BatchStream(feed, trainer.device, buckets=encoder.needs_buckets) as batches:
+    with BatchStream(feed, trainer.device) as batches:
         batch = next(batches)
         found.tokens_per_triple = round(batch.real_tokens / batch.queries, 1)
         say(f"first batch: {found.tokens_per_triple} tokens a triple, {batch.buffer.numel():,} bytes")

@@ -17,7 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from numcolbert.errors import ModelError
-from numcolbert.train.attention import Attention, Layout, choose_attention, nearly_equal
+from numcolbert.train.attention import Attention, choose_attention, difference, nearly_equal
+from numcolbert.train.layout import Layout
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
@@ -140,15 +141,11 @@ class PackedEncoder(nn.Module):
     def compiled(self) -> bool:
         return self._finish is not finish_layer
 
-    @property
-    def needs_buckets(self) -> bool:
-        return self.attention.needs_buckets
-
     def hidden(self, tokens: PackedTokens) -> Tensor:
         """The backbone's last hidden states, [tokens, hidden] float32."""
         x = self._embed(tokens)
-        bias = self._relative_bias(tokens.layout) if self.is_mpnet else None
-        masks = self.attention.masks(tokens.layout, bias, self.dtype)
+        bias = self._relative_bias(tokens.layout.widest) if self.is_mpnet else None
+        prepared = self.attention.prepare(tokens.layout, bias, self.dtype)
         count, width = x.shape
         finish = self._finish if torch.is_grad_enabled() else finish_layer
         dropout = self.dropout if self.training else 0.0
@@ -156,8 +153,7 @@ class PackedEncoder(nn.Module):
             weight = torch.cat([part.weight for part in layer.qkv])
             offset = torch.cat([part.bias for part in layer.qkv])
             qkv = dense(x.to(self.dtype), weight, offset).view(count, 3, self.heads, width // self.heads)
-            context = self.attention(qkv[:, 0], qkv[:, 1], qkv[:, 2], tokens.layout, masks)
-            context = context.reshape(count, width)
+            context = self.attention(qkv, prepared).reshape(count, width)
             if finish is not finish_layer:
                 _any_length(x, context)
             x = finish(x, context, layer.parameters(), self.eps, dropout)
@@ -184,16 +180,16 @@ class PackedEncoder(nn.Module):
         x = norm(x, embeddings.LayerNorm.weight, embeddings.LayerNorm.bias, self.eps)
         return F.dropout(x, self.dropout, self.training and self.dropout > 0)
 
-    def _relative_bias(self, layout: Layout) -> Tensor:
-        """MPNet's bias by distance, [heads, longest, longest]; shorter sequences use its corner."""
+    def _relative_bias(self, width: int) -> Tensor:
+        """MPNet's bias by distance, [heads, width, width]; shorter sequences use its corner."""
         encoder: Any = self.backbone.encoder
-        longest = max(index.shape[1] for index, _ in layout.buckets)
-        place = torch.arange(longest, device=encoder.relative_attention_bias.weight.device)
+        distance = torch.arange(1 - width, width, device=encoder.relative_attention_bias.weight.device)
         buckets = encoder.relative_position_bucket(
-            place[None, :] - place[:, None], num_buckets=self.backbone.config.relative_attention_num_buckets
+            distance, num_buckets=self.backbone.config.relative_attention_num_buckets
         )
-        bias: Tensor = encoder.relative_attention_bias(buckets).permute(2, 0, 1)
-        return bias
+        by_distance: Tensor = encoder.relative_attention_bias(buckets).T  # [heads, 2 * width - 1]
+        # Row i begins with distance -i: windows that move on by one, the last of them first.
+        return by_distance.unfold(1, width, 1).flip(1)
 
 
 def _parts(model: MultiVectorEncoder) -> tuple[Any, list[nn.Module]]:
@@ -250,9 +246,10 @@ def compiled_or_plain(
         plain = function(x, context, parameters, eps, 0.0)
         gradient = torch.autograd.grad(made.square().sum(), [x, context])
         expected = torch.autograd.grad(plain.square().sum(), [x, context])
-        pairs = zip((made, *gradient), (plain, *expected), strict=True)
+        pairs = list(zip((made, *gradient), (plain, *expected), strict=True))
         if not all(nearly_equal(ours, theirs) for ours, theirs in pairs):
-            raise RuntimeError("compiled and plain results differ")
+            shares = ", ".join(f"{difference(ours, theirs):.2g}" for ours, theirs in pairs)
+            raise RuntimeError(f"compiled and plain results and gradients differ by {shares} of their size")
     except Exception as error:  # noqa: BLE001  a compiler can fail in any way; training must go on
         log.warning("torch.compile does not work here, training without it: %s", str(error).splitlines()[:1])
         return function

@@ -21,8 +21,9 @@ _OPERATOR = {name: position for position, name in enumerate(OPERATORS)}
 # Sizes are rounded up coarsely: nearly all batches of a run then have the same shapes, and a step that was
 # recorded once can be replayed for the next batch.
 QUERY_WIDTH, DOCUMENT_WIDTH, GROUP_WIDTH = 48, 32, 16
-CONDITIONS_PART = 4
-"""Conditions are filled up to a multiple of this part of the batch."""
+CONDITIONS_SHARE = 1.25
+"""Conditions are filled up to a multiple of so many a triple: above the one that nearly all queries have, so
+that it makes no difference how many of a batch have two."""
 NO_CONDITION = np.array([0, -1, -2, -2, -1])
 """Query, operator, unit, dimension and pair of a row that fills up: equal to those of no quantity."""
 
@@ -65,7 +66,9 @@ class BatchMaker:
         arrays |= self._words(query_ids, width)
         arrays |= self._conditions(triples, queries, width)
         arrays |= self._quantities(passages)
-        arrays |= group_by_length([len(ids) for ids in documents])
+        arrays |= group_by_length(
+            [len(ids) for ids in documents], longest=self.reader.settings.document_length
+        )
         arrays["document_key"] = np.array([zlib.crc32(p.text.encode()) for p in passages], np.int64)
         return arrays
 
@@ -96,7 +99,7 @@ class BatchMaker:
         ).reshape(-1, 5)
         real = np.array([(c.value, c.base_value, c.base_high) for _, c in rows], np.float64).reshape(-1, 3)
         mention = np.array(marks, np.bool_).reshape(-1, width)
-        filling = _up(len(rows), max(1, len(triples) // CONDITIONS_PART)) - len(rows)
+        filling = _up(len(rows), max(1, round(len(triples) * CONDITIONS_SHARE))) - len(rows)
         whole = np.concatenate([whole, np.tile(NO_CONDITION, (filling, 1))])
         real = np.concatenate([real, np.zeros((filling, 3))])
         names = ("query", "operator", "unit", "dimension", "pair")
@@ -120,19 +123,32 @@ class BatchMaker:
         return arrays
 
 
-def group_by_length(lengths: Sequence[int], groups: int = 5) -> Arrays:
+def group_by_length(lengths: Sequence[int], groups: int = 5, *, longest: int | None = None) -> Arrays:
     """Documents in order of length, cut into groups that get smaller towards the few long ones.
 
-    Gives `document_order` and `document_groups`: rows of (first, last + 1, longest), where `longest` is
-    rounded up. MaxSim pads within a group only.
+    Gives `document_order` and `document_groups`: rows of (first, last + 1, width), where no document is
+    longer than the width. MaxSim and attention pad within a group only. `longest` is what a document can be
+    at most; without it, what the longest here is.
     """
     sizes = np.array(lengths, np.int64)
     order = np.argsort(sizes, kind="stable")
     # By number of documents and not of tokens: the length at a rank hardly changes from batch to batch.
     shares = 1 - (1 - np.arange(groups + 1) / groups) ** 2
     edges = np.unique(np.round(shares * len(sizes)).astype(np.int64))
-    widths = [_up(int(sizes[order[end - 1]]), GROUP_WIDTH) for end in edges[1:]]
+    most = longest or int(sizes.max(initial=1))
+    widths = [group_width(int(sizes[order[end - 1]]), most) for end in edges[1:]]
     return {"document_order": order, "document_groups": np.stack([edges[:-1], edges[1:], widths], axis=1)}
+
+
+def group_width(length: int, longest: int) -> int:
+    """16, 32, 48, 80, 128, ...: each the sum of the two before, and so about 1.6 times the last.
+
+    In even steps the few long documents, whose lengths vary most, would make most of the forms.
+    """
+    width, following = GROUP_WIDTH, 2 * GROUP_WIDTH
+    while width < length:
+        width, following = following, width + following
+    return min(width, _up(longest, GROUP_WIDTH))
 
 
 def pack(sequences: Sequence[Sequence[int]], multiple: int, longest: int) -> Arrays:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from numcolbert.progress import Progress
-from numcolbert.train.attention import make_layout
+from numcolbert.train.layout import make_layout
 from numcolbert.train.packed import PackedEncoder, PackedTokens
 from numcolbert.train.text_reader import TextReader
 
@@ -51,7 +51,7 @@ def _encode_stream(
     encoder: PackedEncoder, sequences: Sequence[Sequence[int]], device: torch.device
 ) -> tuple[Tensor, Tensor]:
     lengths = np.array([len(s) for s in sequences], np.int64)
-    layout = make_layout(lengths, buckets=encoder.needs_buckets, device=device)
+    layout = make_layout(lengths, device=device)
     ids = torch.from_numpy(_flat(sequences)).to(device)
     places = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     positions = torch.from_numpy(places.astype(np.int32)).to(device)

@@ -23,8 +23,9 @@ log = logging.getLogger(__name__)
 
 SEEN_BEFORE = 2
 """A form is recorded when it comes for the third time; the steps before also warm its kernels up."""
-MOST_RECORDINGS = 24
-"""Forms kept; recordings share their memory, but each takes a while to make."""
+MOST_RECORDINGS = 16
+"""Forms kept; usually the 12 most frequent ones are nearly all batches. Recordings share their memory, but
+each has gradients of its own and takes a while to make."""
 
 
 @dataclass
@@ -56,7 +57,7 @@ class GradientStep:
         return len(self._recordings)
 
     def __call__(self, batch: Batch, *, measured: bool = False) -> StepResult:
-        if not self.records or batch.tokens.layout.buckets:
+        if not self.records:
             return self._compute(batch, measured)
         recording = self._recordings.get(batch.form)
         if recording is None:

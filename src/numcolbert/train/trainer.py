@@ -150,9 +150,8 @@ class Trainer:
             rank=self.processes.rank,
         )
         first, started = self.position.step, time.monotonic()
-        buckets = self.module.encoder.needs_buckets
         try:
-            with self._stopping_on_signals(), BatchStream(feed, self.device, buckets=buckets) as batches:
+            with self._stopping_on_signals(), BatchStream(feed, self.device) as batches:
                 self._loop(batches)
             self._synchronize()
             seconds = time.monotonic() - started
