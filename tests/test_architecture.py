@@ -17,7 +17,7 @@ ROOMS = [
     "quantities", "data", "model", "train", "index", "search", "baselines",
     "evaluate", "report", "reproduce", "api", "server", "cli",
 ]  # fmt: skip
-SHARED = {"types", "errors", "progress", "files", "config", "assets"}
+SHARED = {"types", "errors", "progress", "program", "files", "config", "assets"}
 NO_ENCODER = {"quantities", "evaluate", "report"}
 TORCH = {"torch", "sentence_transformers", "transformers", "accelerate", "safetensors"}
 TORCH_FILES = {

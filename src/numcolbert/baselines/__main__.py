@@ -19,8 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numcolbert.errors import NumColBERTError
-from numcolbert.progress import TerminalListener, listening
+from numcolbert.program import program
 
 if TYPE_CHECKING:
     from numcolbert.baselines.fitting import Fitted
@@ -121,6 +120,7 @@ def mean_ndcg(results: dict[str, dict[str, float]]) -> float:
     return sum(measures["nDCG@10"] for measures in results.values()) / len(results)
 
 
+@program
 def main(arguments: Sequence[str] | None = None) -> int:
     chosen = _parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
@@ -129,25 +129,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from numcolbert.train.evaluate import collect
     from numcolbert.train.recipe import load_recipe
 
-    try:
-        with listening(TerminalListener()):
-            chosen.out.mkdir(parents=True, exist_ok=True)
-            if chosen.command == "train":
-                outcome = train(
-                    chosen.system,
-                    load_recipe(chosen.recipe, chosen.changes),
-                    chosen.out,
-                    rates=chosen.rates,
-                    trial=chosen.trial,
-                    depth=chosen.depth,
-                )
-            else:
-                benchmarks = collect(chosen.benchmarks, suites=True)
-                ranker = load(chosen.system, chosen.model, chosen.device)
-                outcome = {"results": rank(ranker, benchmarks, chosen.out, chosen.depth)}
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
+    chosen.out.mkdir(parents=True, exist_ok=True)
+    if chosen.command == "train":
+        outcome = train(
+            chosen.system,
+            load_recipe(chosen.recipe, chosen.changes),
+            chosen.out,
+            rates=chosen.rates,
+            trial=chosen.trial,
+            depth=chosen.depth,
+        )
+    else:
+        benchmarks = collect(chosen.benchmarks, suites=True)
+        ranker = load(chosen.system, chosen.model, chosen.device)
+        outcome = {"results": rank(ranker, benchmarks, chosen.out, chosen.depth)}
     sys.stdout.write(json.dumps(outcome, indent=1) + "\n")
     return 0
 

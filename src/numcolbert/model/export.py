@@ -18,13 +18,14 @@ import torch
 from sentence_transformers.base.modules import Dense, Transformer
 from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
-from numcolbert.errors import ModelError, NumColBERTError, UsageError
+from numcolbert.errors import ModelError, UsageError
 from numcolbert.files import replacing_folder, sha256
 from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.model.encoder import Encoder
 from numcolbert.model.folder import GRAPH_FILE, TOKENIZER_FILE, Expansion, ModelConfig, write_config
 from numcolbert.model.graph import GatePart, Shape, encoder_graph
 from numcolbert.model.graph_writer import Precision, Weights
+from numcolbert.program import program
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
@@ -267,19 +268,18 @@ def parity(
     )
 
 
-def _main() -> None:
-    if len(sys.argv) not in (2, 3):
+@program
+def main(arguments: Sequence[str] | None = None) -> int:
+    given = sys.argv[1:] if arguments is None else arguments
+    if len(given) not in (1, 2):
         raise UsageError(
             "A checkpoint to export is needed.", hint="python -m numcolbert.model.export CHECKPOINT [FOLDER]"
         )
-    source = Path(sys.argv[1])
-    target = Path(sys.argv[2]) if len(sys.argv) == 3 else source / "onnx"
+    source = Path(given[0])
+    target = Path(given[1]) if len(given) == 2 else source / "onnx"
     export_model(load_checkpoint(source), target, name=source.name)
+    return 0
 
 
 if __name__ == "__main__":
-    try:
-        _main()
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        sys.exit(error.exit_code)
+    sys.exit(main())

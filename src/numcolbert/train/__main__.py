@@ -9,10 +9,10 @@ import os
 import sys
 from collections.abc import Sequence
 
-from numcolbert.errors import NumColBERTError
-from numcolbert.progress import TerminalListener, listening
+from numcolbert.program import program
 
 
+@program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m numcolbert.train", description=__doc__)
     parser.add_argument("recipe", help="path of a recipe, or the name of a built-in one")
@@ -26,12 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from numcolbert.train.recipe import load_recipe
     from numcolbert.train.trainer import train
 
-    try:
-        with listening(TerminalListener()):
-            outcome = train(load_recipe(chosen.recipe, chosen.changes))
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
+    outcome = train(load_recipe(chosen.recipe, chosen.changes))
     if os.environ.get("RANK", "0") != "0":
         return 0  # one of several processes speaks
     if chosen.json:

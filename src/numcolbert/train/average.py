@@ -21,9 +21,10 @@ import torch
 from torch import Tensor
 
 from numcolbert.config import settings_from
-from numcolbert.errors import ModelError, NumColBERTError, UsageError
+from numcolbert.errors import ModelError, UsageError
 from numcolbert.files import require_file
 from numcolbert.model.checkpoint import find_gate, load_checkpoint, save_checkpoint
+from numcolbert.program import program
 from numcolbert.train.model_setup import ModelSettings, build_model, choose_device
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def average(model: MultiVectorEncoder, start: Mapping[str, Tensor], share: float
             own[name].lerp_(before.to(own[name]), share)
 
 
+@program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m numcolbert.train.average",
@@ -67,18 +69,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--overwrite", action="store_true")
     chosen = parser.parse_args(arguments)
-    try:
-        file = require_file(chosen.run / "recipe.json", "recipe")
-        made_with = json.loads(file.read_text(encoding="utf-8"))
-        start = build_model(
-            settings_from(ModelSettings, made_with["model"], f"'{file}'"), choose_device("cpu")
-        )
-        model = load_checkpoint(chosen.run / "model")
-        average(model, encoder_weights(start), chosen.share)
-        save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
+    file = require_file(chosen.run / "recipe.json", "recipe")
+    made_with = json.loads(file.read_text(encoding="utf-8"))
+    start = build_model(settings_from(ModelSettings, made_with["model"], f"'{file}'"), choose_device("cpu"))
+    model = load_checkpoint(chosen.run / "model")
+    average(model, encoder_weights(start), chosen.share)
+    save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)
     return 0
 
 

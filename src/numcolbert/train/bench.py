@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
-from numcolbert.errors import NumColBERTError
+from numcolbert.program import program
 
 if TYPE_CHECKING:
     from numcolbert.train.recipe import Recipe
@@ -108,6 +108,7 @@ def stopwatch() -> Say:
     return say
 
 
+@program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m numcolbert.train.bench", description=__doc__)
     parser.add_argument("recipe")
@@ -121,17 +122,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     from numcolbert.train.recipe import load_recipe
 
-    try:
-        found = profile(
-            load_recipe(chosen.recipe, chosen.changes),
-            chosen.seconds,
-            stock=not chosen.no_stock,
-            detailed=chosen.profile,
-            say=stopwatch(),
-        )
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
+    found = profile(
+        load_recipe(chosen.recipe, chosen.changes),
+        chosen.seconds,
+        stock=not chosen.no_stock,
+        detailed=chosen.profile,
+        say=stopwatch(),
+    )
     sys.stdout.write((json.dumps(asdict(found), indent=1) if chosen.json else report(found)) + "\n")
     return 0
 

@@ -24,9 +24,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from numcolbert.errors import NumColBERTError
 from numcolbert.model.checkpoint import find_gate, load_checkpoint
-from numcolbert.progress import TerminalListener, listening
+from numcolbert.program import program
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus, with_suites, write_run
 from numcolbert.train.fingerprint import write_note
 from numcolbert.train.measures import MEASURES, mean_measures
@@ -253,6 +252,7 @@ def _positive(text: str) -> int:
     return number
 
 
+@program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m numcolbert.train.evaluate", description=__doc__)
     parser.add_argument("model", help="folder of a saved model")
@@ -264,21 +264,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
     chosen = parser.parse_args(arguments)
-    try:
-        with listening(TerminalListener()):
-            benchmarks = collect(chosen.benchmarks, suites=not chosen.no_suites)
-            model = load_checkpoint(chosen.model, device=str(choose_device(chosen.device)))
-            ranker = Ranker.of(model, precision=chosen.precision)
-            if chosen.candidates is None:
-                results = evaluate(ranker, benchmarks, chosen.out, depth=chosen.depth)
-            else:
-                results = [
-                    evaluate_candidates(ranker, b, chosen.candidates, chosen.out, depth=chosen.depth)
-                    for b in benchmarks
-                ]
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
+    benchmarks = collect(chosen.benchmarks, suites=not chosen.no_suites)
+    model = load_checkpoint(chosen.model, device=str(choose_device(chosen.device)))
+    ranker = Ranker.of(model, precision=chosen.precision)
+    if chosen.candidates is None:
+        results = evaluate(ranker, benchmarks, chosen.out, depth=chosen.depth)
+    else:
+        results = [
+            evaluate_candidates(ranker, b, chosen.candidates, chosen.out, depth=chosen.depth)
+            for b in benchmarks
+        ]
     save_results(chosen.out / "results.json", results)
     sys.stdout.write(table(results) + "\n")
     return 0

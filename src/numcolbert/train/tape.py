@@ -20,9 +20,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from numcolbert.errors import ConflictError, InputError, NotFoundError, NumColBERTError, UsageError
+from numcolbert.errors import ConflictError, InputError, NotFoundError, UsageError
 from numcolbert.files import storage_errors
-from numcolbert.progress import Progress, TerminalListener, listening
+from numcolbert.program import program
+from numcolbert.progress import Progress
 from numcolbert.train.transport import Block
 from numcolbert.train.workers import START_SECONDS, Feed, FeedSettings, WorkerFailedError
 
@@ -145,6 +146,7 @@ def _differences(one: Any, other: Any, name: str = "") -> Iterator[str]:
         yield name
 
 
+@program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m numcolbert.train.tape", description=__doc__)
     parser.add_argument("recipe", help="path of a recipe, or the name of a built-in one")
@@ -155,15 +157,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from numcolbert.train.model_setup import build_model, choose_device, text_settings
     from numcolbert.train.recipe import load_recipe
 
-    try:
-        with listening(TerminalListener()):
-            recipe = load_recipe(chosen.recipe, chosen.changes)
-            text = text_settings(build_model(recipe.model, choose_device("cpu")))
-            feed = FeedSettings(recipe.data, text, recipe.optimiser.batch, recipe.run.seed)
-            write_tape(feed, chosen.out, chosen.batches)
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
+    recipe = load_recipe(chosen.recipe, chosen.changes)
+    text = text_settings(build_model(recipe.model, choose_device("cpu")))
+    feed = FeedSettings(recipe.data, text, recipe.optimiser.batch, recipe.run.seed)
+    write_tape(feed, chosen.out, chosen.batches)
     return 0
 
 

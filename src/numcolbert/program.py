@@ -1,0 +1,27 @@
+"""What the programs started with `python -m` have in common, where the command line is not installed."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import wraps
+
+from numcolbert.errors import NumColBERTError
+from numcolbert.progress import TerminalListener, listening
+
+Main = Callable[[Sequence[str] | None], int]
+
+
+def program(main: Main) -> Callable[..., int]:
+    """Show progress on the terminal, and end with one sentence and a hint where a person can mend it."""
+
+    @wraps(main)
+    def guarded(arguments: Sequence[str] | None = None) -> int:
+        try:
+            with listening(TerminalListener()):
+                return main(arguments)
+        except NumColBERTError as error:
+            sys.stderr.write(f"error: {error}\n")
+            return error.exit_code
+
+    return guarded
