@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,9 +20,10 @@ from numcolbert.reproduce.runs import Workshop, find_run, made_run
 from numcolbert.reproduce.spec import TABLES, RowSpec, TableSpec, load_table
 from numcolbert.reproduce.summary import suites_summary, summary
 from numcolbert.reproduce.systems import SYSTEMS, find_system
-from numcolbert.reproduce.table import make_tables
+from numcolbert.reproduce.table import RowState, make_tables
 from numcolbert.train.benchmarks import read_benchmark
 from numcolbert.train.fingerprint import fingerprint
+from numcolbert.train.recipe import load_recipe
 from numcolbert.types import Document
 
 pytest.importorskip("bm25s")
@@ -52,6 +54,16 @@ def test_bad_tables() -> None:
         settings_from(TableSpec, {"title": "t", "rows": [{"nam": "x"}]}, "a table")
     with pytest.raises(UsageError, match="no system 'bm52'"):
         find_system("bm52")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_training_commands_fit_the_recipes(name: str) -> None:
+    for row in load_table(name).rows:
+        words = shlex.split(row.command)
+        if words[:3] == ["python", "-m", "numcolbert.train"]:
+            changes = [words[i + 1] for i, word in enumerate(words) if word == "--set"]
+            recipe = load_recipe(words[3], changes)
+            assert recipe.run.output == Path("RUNS") / row.system, row.name
 
 
 @pytest.mark.parametrize("name", [name for name in SYSTEMS if name != "cross-encoder"])
@@ -91,7 +103,7 @@ def test_a_table_with_gaps(benchmarks: Path, tmp_path: Path) -> None:
     (table,) = make_tables(load_table("main"), [benchmark], tmp_path / "runs", Workshop())
     how = {state.name: state.how for state in table.states}
     assert how["BM25 (whole query)"].startswith("made in")
-    assert how["ColBERT_ft"].startswith("needs a GPU for about 20 minutes: python -m numcolbert.train")
+    assert how["ColBERT_ft"].startswith("needs a GPU for about 6 minutes: python -m numcolbert.train")
     assert how["QColBERT"] == "needs the run of ColBERT_ft"
     assert how["GPT-4o-mini reranker"].startswith("Not measured here")
     assert summary(table).startswith("openfinquant: NumColBERT has not been measured yet")
@@ -171,7 +183,7 @@ def test_defeats_come_first(benchmarks: Path, tmp_path: Path) -> None:
 
 def test_positives_are_tested_with_tukey(benchmarks: Path, tmp_path: Path) -> None:
     other = {**PERFECT, "q1": {"d2": 2.0, "d1": 1.0}}
-    for system, run in (("no-cont", other), ("positives-unit", PERFECT)):
+    for system, run in (("positives-none", other), ("positives-unit", PERFECT)):
         write_run(tmp_path / system / "openfinquant.trec", run, "x")
     (table,) = make_tables(
         load_table("positives"), [read_benchmark(benchmarks / "openfinquant")], tmp_path, Workshop()
@@ -210,6 +222,11 @@ def test_the_command_writes_a_report(benchmarks: Path, tmp_path: Path) -> None:
     assert edition == fingerprint(read_benchmark(benchmarks / "openfinquant")) and edition[:12] in page
     made = {row["name"]: row["run_sha256"] for row in values[0]["rows"]}
     assert len(made["QBM25"]) == 64 and made["ColBERT_ft"] is None
+    each = json.loads((report / "per-query.json").read_text())
+    assert set(each) == {"bm25", "qbm25"} and set(each["bm25"]["openfinquant"]) == {"q1", "q2", "q3"}
+    rows = {row["system"]: row for row in values[0]["comparison"]["tables"][0]["rows"]}
+    mean = sum(each["qbm25"]["openfinquant"].values()) / 3
+    assert mean == pytest.approx(rows["QBM25"]["cells"]["nDCG@10"]["mean"], abs=1e-4)
     with pytest.raises(ConflictError):
         invoke("reproduce", "operators", *common)
     again = json.loads(invoke("reproduce", "operators", *common, "--overwrite", "--note", "First.", "--json"))
@@ -232,6 +249,28 @@ def test_saved_only_runs_nothing(benchmarks: Path, tmp_path: Path) -> None:
         )
     )
     assert values[0]["comparison"] is None and not (tmp_path / "r").exists()
+
+
+def test_saved_runs_of_something_else_are_left_out(benchmarks: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    first = {"q1": {"d2": 2.0, "d1": 1.0}, "q2": {"d1": 2.0}, "q3": {"d3": 1.0}}
+    write_run(runs / "colbert-ft" / "openfinquant.plain.trec", first, "x")
+
+    def made(*, run_missing: bool) -> dict[str, RowState]:
+        benchmark = read_benchmark(benchmarks / "openfinquant")
+        (table,) = make_tables(
+            load_table("operators"), [benchmark], runs, Workshop(), run_missing=run_missing
+        )
+        return {state.name: state for state in table.states}
+
+    made(run_missing=True)
+    saved = made(run_missing=False)
+    assert saved["QBM25"].how == "found"
+    assert saved["QColBERT"].warning == "stands on 2 hits a query, not 1,000", "said of saved runs too"
+    corpus = benchmarks / "openfinquant" / "corpus.jsonl"
+    corpus.write_text(corpus.read_text() + '{"_id": "d5", "text": "revenue"}\n')
+    stale = made(run_missing=False)["QBM25"]
+    assert stale.path is None and stale.how == "not run: the saved run was made on something else"
 
 
 def test_no_benchmark(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ _STYLE: Any = {
 
 
 _LOSSES = {
-    "loss", "retrieval", "contrastive", "detection", "unit", "mantissa", "exponent", "operator", "number",
-    "order", "query_flops", "document_flops",
+    "loss", "retrieval", "contrastive", "concept", "detection", "unit", "mantissa", "exponent", "operator",
+    "number", "order", "query_flops", "document_flops",
 }  # fmt: skip
 """Terms of a loss in the logs of all trainers; what else a line holds is on another scale."""
 

@@ -14,8 +14,9 @@ from numcolbert.report.grid import Entry, Grid
 from numcolbert.report.html import Page, Picture, Section
 from numcolbert.report.tables import table_grid, tukey_grid
 from numcolbert.reproduce.engines import EngineRow, engine_grid
+from numcolbert.reproduce.parts import parts_summary
 from numcolbert.reproduce.spec import TableSpec
-from numcolbert.reproduce.summary import suites_summary, summary
+from numcolbert.reproduce.summary import operators_summary, shipped_summary, suites_summary, summary
 from numcolbert.reproduce.table import BenchmarkTable
 
 
@@ -67,6 +68,12 @@ def main_grid(table: BenchmarkTable) -> Grid:
         notes.append("* An upper bound: it is given the query's condition.")
     notes += _kept(table)
     notes += [f"{s.name} {s.warning}." for s in table.states if s.warning]
+    if not table.is_suite:
+        notes += [
+            f"{row.name}: {row.note}"
+            for row, state in zip(spec.rows, table.states, strict=True)
+            if row.note and state.path is not None
+        ]
     missing = [state for state in table.states if state.path is None]
     if table.is_suite and missing:
         notes.append("Not measured: " + ", ".join(state.name for state in missing) + ".")
@@ -113,8 +120,10 @@ def first_paragraph(
 ) -> list[str]:
     """What a reader must know before any table: defeats first, for each benchmark and for the suites."""
     made = [table for _, some in tables[:1] for table in some]
-    suites = suites_summary([table for table in made if table.is_suite])
-    sentences = [note, *(summary(table) for table in made if not table.is_suite), suites]
+    sentences = [note, *(summary(table) for table in made if not table.is_suite)]
+    sentences.append(suites_summary([table for table in made if table.is_suite]))
+    for _, some in tables:
+        sentences += [operators_summary(some), parts_summary(some), shipped_summary(some)]
     return [sentence for sentence in sentences if sentence]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from numcolbert.files import replacing_folder, sha256
 from numcolbert.report.grid import to_latex, to_markdown
 from numcolbert.report.html import write
+from numcolbert.reproduce import per_query
 from numcolbert.reproduce.engines import EngineRow, engine_grid
 from numcolbert.reproduce.page import first_paragraph, report_page, table_grids
 from numcolbert.reproduce.pictures import Draw, nbits_pictures, operator_pictures
@@ -49,6 +50,8 @@ def write_report(
         (aside / "tables.md").write_text("\n".join(parts), encoding="utf-8")
         latex = "\n".join(to_latex(grid) for _, group in grids for grid in group)
         (aside / "tables.tex").write_text(latex, encoding="utf-8")
+        everything = [table for _, tables in made for table in tables]
+        (aside / per_query.FILE).write_text(per_query.as_json(everything), encoding="utf-8")
         (aside / "results.json").write_text(json.dumps(as_values(made), indent=1), encoding="utf-8")
 
 

@@ -84,13 +84,10 @@ def made_run(
     folder: Path, system: str, benchmark: Benchmark, workshop: Workshop, first: Path | None = None
 ) -> RunFile:
     """The run of a registered system: the saved one if nothing it depends on has changed, else a new one."""
-    path = folder / system / f"{file_name(benchmark)}.trec"
-    note = path.with_suffix(".json")
-    key = _key(system, benchmark, first)
-    if path.is_file() and note.is_file():
-        saved = json.loads(note.read_text(encoding="utf-8"))
-        if saved["key"] == key and saved["sha256"] == sha256(path):
-            return RunFile(path, True, float(saved["seconds"]))
+    saved = saved_run(folder, system, benchmark, first)
+    if saved is not None:
+        return saved
+    path = _place(folder, system, benchmark)
     start = time.monotonic()
     run = workshop.ranker(system, benchmark, first).search(read_queries(benchmark), DEPTH)
     seconds = round(time.monotonic() - start, 2)
@@ -98,13 +95,34 @@ def made_run(
     how = {
         "system": system,
         "benchmark": benchmark.name,
-        "key": key,
+        "key": _key(system, benchmark, first),
         "sha256": sha256(path),
         "seconds": seconds,
     }
-    with replacing_file(note) as aside:
+    with replacing_file(path.with_suffix(".json")) as aside:
         aside.write_text(json.dumps(how, indent=1), encoding="utf-8")
     return RunFile(path, False, seconds)
+
+
+def saved_run(folder: Path, system: str, benchmark: Benchmark, first: Path | None = None) -> RunFile | None:
+    """The run `made_run` left, if nothing it depends on has changed since."""
+    path = _place(folder, system, benchmark)
+    note = path.with_suffix(".json")
+    if not path.is_file() or not note.is_file():
+        return None
+    saved = json.loads(note.read_text(encoding="utf-8"))
+    if saved["key"] != _key(system, benchmark, first) or saved["sha256"] != sha256(path):
+        return None
+    return RunFile(path, True, float(saved["seconds"]))
+
+
+def was_made_here(run: Path) -> bool:
+    """Whether `made_run` wrote it, now or once."""
+    return run.with_suffix(".json").is_file()
+
+
+def _place(folder: Path, system: str, benchmark: Benchmark) -> Path:
+    return folder / system / f"{file_name(benchmark)}.trec"
 
 
 def _key(system: str, benchmark: Benchmark, first: Path | None) -> str:

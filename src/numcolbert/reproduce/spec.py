@@ -26,6 +26,8 @@ class RowSpec:
     gpu_minutes: float = 0.0
     """About, on one H200, for `command`."""
     note: str = ""
+    leaves_out: str = ""
+    """The part of the table's subject it is trained without: the summary says what that part adds."""
     upper_bound: bool = False
     """Uses knowledge that no real system has; left out of the ranking of systems."""
     measured: bool = True
@@ -52,6 +54,8 @@ class TableSpec:
     """The row the summary speaks of."""
     baseline: str = "ColBERT_ft"
     """The row every other is tested against."""
+    rivals: tuple[str, ...] = ()
+    """Rows the summary sets the subject against besides the baseline."""
     tukey: bool = False
     suites: bool = False
     """Also one table a suite of the benchmark."""
@@ -61,6 +65,8 @@ class TableSpec:
     """Columns beside the measures, from what was noted when the runs were made."""
     kept: dict[str, str] = field(default_factory=dict)
     """Benchmark -> the row of whose quality the subject's share is told."""
+    shipped: str = ""
+    """The row of the model people get, where it is not the subject: the summary says where it loses."""
     note: str = ""
 
 
@@ -69,6 +75,11 @@ def load_table(name: str) -> TableSpec:
         raise UsageError(f"There is no table '{name}'.", hint="choose one of " + ", ".join((*TABLES, "all")))
     spec = settings_from(TableSpec, read_toml(_FOLDER / f"{name}.toml"), f"the table '{name}'")
     names = {row.system for row in spec.rows}
+    for rival in spec.rivals:
+        if rival not in {row.name for row in spec.rows}:
+            raise UsageError(
+                f"The rival '{rival}' is no row of the table '{name}'.", hint="give the name of a row"
+            )
     for row in spec.rows:
         if row.first and row.first not in names | set(SYSTEMS):
             raise UsageError(

@@ -4,70 +4,130 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from numcolbert.evaluate.compare import Row
+from numcolbert.evaluate.compare import Comparison, Row, Table
+from numcolbert.reproduce.per_query import MEASURE, compare_pair
+from numcolbert.reproduce.spec import TableSpec
 from numcolbert.reproduce.table import BenchmarkTable
 
 
 def summary(table: BenchmarkTable) -> str:
-    """One or two sentences, defeats first."""
+    """A few sentences, defeats first."""
     spec, comparison = table.spec, table.comparison
     if comparison is None:
         return f"{table.benchmark}: no system has been measured yet."
     measure = comparison.measures[0]
-    bounds = {row.name for row in spec.rows if row.upper_bound}
-    rows = {row.system: row for row in comparison.overall.rows}
+    rows = _competing(comparison.overall, spec)
     subject = rows.get(spec.subject)
     if subject is None:
-        best = max((r for name, r in rows.items() if name not in bounds), key=lambda r: r.cells[measure].mean)
+        best = _best(rows, measure)
         return (
-            f"{table.benchmark}: {spec.subject} has not been measured yet; the best of {len(rows)} systems "
-            f"is {best.system} with {measure} {best.cells[measure].mean:.3f}."
+            f"{table.benchmark}: {spec.subject} has not been measured yet; the best of "
+            f"{len(comparison.overall.rows)} systems is {best.system} with {measure} "
+            f"{best.cells[measure].mean:.3f}."
         )
     ours = subject.cells[measure].mean
-    others = {name: row for name, row in rows.items() if name != spec.subject and name not in bounds}
     ahead = sorted(
-        (row for row in others.values() if row.cells[measure].mean > ours),
+        (row for row in rows.values() if row.cells[measure].mean > ours),
         key=lambda r: -r.cells[measure].mean,
     )
     text = f"{table.benchmark}: {spec.subject} reaches {measure} {ours:.3f}"
     if ahead:
         names = ", ".join(f"{row.system} ({row.cells[measure].mean:.3f})" for row in ahead)
         text += f" and loses to {names}"
-    elif others:
-        text += f", the best of {len(others) + 1} systems"
-    return f"{text}.{_against_baseline(subject, rows.get(spec.baseline), measure, spec.baseline)}"
-
-
-def _against_baseline(subject: Row, baseline: Row | None, measure: str, name: str) -> str:
-    versus = subject.cells[measure].versus
-    if baseline is None or versus is None:
-        return ""
-    verdict = "significant" if versus.significant else "not significant"
-    verb = "loses" if versus.test.difference < 0 else "gains"
-    return (
-        f" Against {name} it {verb} {abs(versus.test.difference):.3f} "
-        f"({verdict}: p = {versus.p_holm:.2g} after Holm's correction)."
+    elif len(rows) > 1:
+        text += f", the best of {len(rows)} systems"
+    return f"{text}.{_other_measures(rows, comparison, spec)}{_against_baseline(subject, spec, measure)}" + (
+        "".join(_against_rival(table, rival) for rival in spec.rivals)
     )
+
+
+def _other_measures(rows: dict[str, Row], comparison: Comparison, spec: TableSpec) -> str:
+    """By which of the other measures somebody is better."""
+    behind = []
+    for measure in comparison.measures[1:]:
+        ours, best = rows[spec.subject].cells[measure].mean, _best(rows, measure)
+        if best.cells[measure].mean > ours:
+            behind.append(f"{measure} ({ours:.3f}, {best.system} {best.cells[measure].mean:.3f})")
+    return f" It is behind in {', '.join(behind)}." if behind else ""
+
+
+def _against_baseline(subject: Row, spec: TableSpec, measure: str) -> str:
+    versus = subject.cells[measure].versus
+    if versus is None:
+        return ""
+    correction = " after Holm's correction"
+    return _against(spec.baseline, versus.test.difference, versus.p_holm, versus.significant, correction)
+
+
+def _against_rival(table: BenchmarkTable, rival: str) -> str:
+    test = compare_pair(table, table.spec.subject, rival)
+    if test is None or table.comparison is None:
+        return ""
+    return _against(rival, test.difference, test.p, test.p < table.comparison.alpha, "")
+
+
+def _against(name: str, difference: float, p: float, significant: bool, correction: str) -> str:
+    verdict = "significant" if significant else "not significant"
+    verb = "loses" if difference < 0 else "gains"
+    return f" Against {name} it {verb} {abs(difference):.3f} ({verdict}: p = {p:.2g}{correction})."
 
 
 def suites_summary(suites: Sequence[BenchmarkTable]) -> str:
     """One sentence on the suites where the subject is not the best; empty where it is measured on none."""
-    behind, measured = [], 0
-    for table in suites:
-        spec, comparison = table.spec, table.comparison
-        rows = {row.system: row for row in comparison.overall.rows} if comparison else {}
-        if comparison is None or spec.subject not in rows:
+    parts = [(t.benchmark, t.comparison.overall, t) for t in suites if t.comparison is not None]
+    return _behind(parts, "suites")
+
+
+def operators_summary(tables: Sequence[BenchmarkTable]) -> str:
+    """The same on the operators."""
+    parts = [
+        (f"{table.benchmark} {part.name}", part, table)
+        for table in tables
+        if table.comparison is not None and table.spec.operators
+        for part in table.comparison.tables[1:]
+    ]
+    return _behind(parts, "sets of queries with one operator")
+
+
+def _behind(parts: Sequence[tuple[str, Table, BenchmarkTable]], what: str) -> str:
+    behind, measured, subject = [], 0, ""
+    for name, part, table in parts:
+        rows = _competing(part, table.spec)
+        if table.spec.subject not in rows:
             continue
+        subject = table.spec.subject
         measured += 1
-        measure = comparison.measures[0]
-        bounds = {row.name for row in spec.rows if row.upper_bound}
-        best = max((r for n, r in rows.items() if n not in bounds), key=lambda r: r.cells[measure].mean)
-        ours = rows[spec.subject].cells[measure].mean
-        if best.cells[measure].mean > ours:
-            behind.append(f"{table.benchmark} ({ours:.3f}, {best.system} {best.cells[measure].mean:.3f})")
+        measure = MEASURE if MEASURE in table.spec.measures else table.spec.measures[0]
+        best, ours = _best(rows, measure).cells[measure].mean, rows[subject].cells[measure].mean
+        if best > ours:
+            behind.append(f"{name} ({ours:.3f}, {_best(rows, measure).system} {best:.3f})")
     if not measured:
         return ""
-    subject = suites[0].spec.subject
     if not behind:
-        return f"{subject} is the best on all {measured} suites."
-    return f"{subject} is behind on {len(behind)} of {measured} suites: " + ", ".join(behind) + "."
+        return f"{subject} is the best on all {measured} {what}."
+    return f"{subject} is behind on {len(behind)} of {measured} {what}: " + ", ".join(behind) + "."
+
+
+def shipped_summary(tables: Sequence[BenchmarkTable]) -> str:
+    """Where the model people get loses to the baseline of a table about something else; empty if nowhere."""
+    told = []
+    for table in tables:
+        rows = {row.system: row for row in table.comparison.overall.rows} if table.comparison else {}
+        if table.spec.shipped in rows and table.spec.baseline in rows and MEASURE in table.spec.measures:
+            cell, other = rows[table.spec.shipped].cells[MEASURE], rows[table.spec.baseline].cells[MEASURE]
+            if cell.versus is not None and cell.versus.test.difference < 0:
+                verdict = "significant" if cell.versus.significant else "not significant"
+                told.append(f"{table.benchmark} ({MEASURE} {cell.mean:.3f} to {other.mean:.3f}, {verdict})")
+    if not told:
+        return ""
+    return f"{tables[0].spec.shipped} loses to {tables[0].spec.baseline} on {', '.join(told)}."
+
+
+def _competing(part: Table, spec: TableSpec) -> dict[str, Row]:
+    """The rows by name, without those that use what no real system knows."""
+    bounds = {row.name for row in spec.rows if row.upper_bound}
+    return {row.system: row for row in part.rows if row.system not in bounds}
+
+
+def _best(rows: dict[str, Row], measure: str) -> Row:
+    return max(rows.values(), key=lambda row: row.cells[measure].mean)

@@ -14,7 +14,16 @@ from numcolbert.evaluate.compare import Comparison, compare
 from numcolbert.evaluate.slices import Slice, operator_slices
 from numcolbert.evaluate.trec import read_run
 from numcolbert.progress import clock
-from numcolbert.reproduce.runs import Workshop, file_name, find_run, found_runs, made_run
+from numcolbert.reproduce.per_query import QueryScores, query_scores
+from numcolbert.reproduce.runs import (
+    Workshop,
+    file_name,
+    find_run,
+    found_runs,
+    made_run,
+    saved_run,
+    was_made_here,
+)
 from numcolbert.reproduce.spec import RowSpec, TableSpec
 from numcolbert.reproduce.systems import find_system
 from numcolbert.train.benchmarks import Benchmark
@@ -44,6 +53,8 @@ class BenchmarkTable:
     """None where no row could be measured."""
     fingerprint: str = ""
     """Of the benchmark's collection and queries: which edition was measured."""
+    scores: dict[str, QueryScores] = field(default_factory=dict)
+    """Row -> query -> nDCG@10."""
 
     @property
     def is_suite(self) -> bool:
@@ -86,7 +97,8 @@ def _compared(spec: TableSpec, benchmark: Benchmark, states: list[RowState]) -> 
         slices=_slices(spec, benchmark),
         with_tukey=spec.tukey and len(there) > 1,
     )
-    return BenchmarkTable(benchmark.name, spec, states, comparison, fingerprint(benchmark))
+    scores = query_scores(there, benchmark.qrels)
+    return BenchmarkTable(benchmark.name, spec, states, comparison, fingerprint(benchmark), scores)
 
 
 def row_state(
@@ -108,8 +120,7 @@ def row_state(
             return RowState(row.name, None, f"needs the run of {before.name}")
         first = state.path
     if not run_missing:
-        found = find_run(runs, row.system, benchmark)
-        return RowState(row.name, found, "found" if found else "not run: asked for saved runs only")
+        return _saved_state(row, benchmark, runs, first)
     try:
         made = made_run(runs, row.system, benchmark, workshop, first)
     except NumColBERTError as error:
@@ -117,6 +128,17 @@ def row_state(
         return RowState(row.name, None, f"{error.message} ({error.hint})")
     how = "reused" if made.reused else f"made in {clock(made.seconds)}"
     return RowState(row.name, made.path, how, warning=_too_shallow(row, first))
+
+
+def _saved_state(row: RowSpec, benchmark: Benchmark, runs: Path, first: Path | None) -> RowState:
+    saved = saved_run(runs, row.system, benchmark, first)
+    found = saved.path if saved else find_run(runs, row.system, benchmark)
+    if found is None:
+        return RowState(row.name, None, "not run: asked for saved runs only")
+    if saved is None and was_made_here(found):
+        # Its note is there and does not fit: numbers of another edition must not stand in this table.
+        return RowState(row.name, None, "not run: the saved run was made on something else")
+    return RowState(row.name, found, "found", warning=_too_shallow(row, first))
 
 
 def _too_shallow(row: RowSpec, first: Path | None) -> str:

@@ -1,0 +1,100 @@
+"""The first paragraph: computed from the results, defeats named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from numcolbert.baselines.ranker import Run
+from numcolbert.errors import UsageError
+from numcolbert.evaluate.trec import write_run
+from numcolbert.reproduce import spec as spec_module
+from numcolbert.reproduce.page import first_paragraph
+from numcolbert.reproduce.parts import parts_summary
+from numcolbert.reproduce.per_query import as_json
+from numcolbert.reproduce.runs import Workshop
+from numcolbert.reproduce.spec import RowSpec, TableSpec, load_table
+from numcolbert.reproduce.summary import operators_summary, shipped_summary, summary
+from numcolbert.reproduce.table import BenchmarkTable, make_tables
+from numcolbert.train.benchmarks import read_benchmark
+
+RIGHT: Run = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d2": 2.0, "d1": 1.0}, "q3": {"d3": 1.0}}
+WORSE: Run = RIGHT | {"q1": {"d2": 2.0, "d1": 1.0}}
+WRONG: Run = {query: {"d4": 1.0} for query in RIGHT}
+
+
+def made(spec: TableSpec, benchmarks: Path, runs: Path, **found: Run) -> BenchmarkTable:
+    for system, run in found.items():
+        write_run(runs / system / "openfinquant.trec", run, "x")
+    benchmark = read_benchmark(benchmarks / "openfinquant")
+    (table,) = make_tables(spec, [benchmark], runs, Workshop(), run_missing=False)
+    return table
+
+
+def test_parts_are_grouped_by_what_they_add(benchmarks: Path, tmp_path: Path) -> None:
+    rows = (
+        RowSpec("whole", "whole"),
+        RowSpec("without a", "a", leaves_out="part a"),
+        RowSpec("without b", "b", leaves_out="part b"),
+        RowSpec("without c", "c", leaves_out="part c", command="make c"),
+    )
+    spec = TableSpec("t", rows, measures=("nDCG@10",), subject="whole", baseline="whole")
+    table = made(spec, benchmarks, tmp_path, whole=RIGHT, a=WORSE, b=WRONG)
+    text = parts_summary([table])
+    assert text.startswith("What the parts of whole add, each against the same training without it. ")
+    assert "No significant gain or loss: part a (openfinquant +0.123, p = 0.42)." in text
+    assert "A significant gain: part b (openfinquant +1.000, p = 0)." in text
+    assert text.endswith("Not measured yet: part c.")
+    assert text in first_paragraph([(spec, [table])])
+    table = made(spec, benchmarks, tmp_path, whole=WRONG, a=RIGHT)
+    assert "A significant loss: part a (openfinquant -1.000" in parts_summary([table])
+
+
+def test_nothing_is_said_of_parts_without_runs(benchmarks: Path, tmp_path: Path) -> None:
+    table = made(load_table("ablation"), benchmarks, tmp_path, **{"colbert-zero": RIGHT})
+    assert parts_summary([table]) == "" and parts_summary([]) == ""
+
+
+def test_rivals_and_other_measures(benchmarks: Path, tmp_path: Path) -> None:
+    rows = (RowSpec("us", "us"), RowSpec("them", "them"), RowSpec("base", "base"))
+    spec = TableSpec("t", rows, measures=("nDCG@10", "P@1"), subject="us", baseline="base", rivals=("them",))
+    table = made(spec, benchmarks, tmp_path, us=WORSE, them=RIGHT, base=WRONG)
+    text = summary(table)
+    assert "reaches nDCG@10 0.877 and loses to them (1.000). It is behind in P@1 (0.667, them 1.000)." in text
+    assert "Against base it gains 0.877 (significant" in text
+    assert text.endswith("Against them it loses 0.123 (not significant: p = 0.42).")
+    assert summary(made(spec, benchmarks, tmp_path / "other", us=WORSE)).endswith("0.877.")
+
+
+def test_operators(benchmarks: Path, tmp_path: Path) -> None:
+    table = made(load_table("operators"), benchmarks, tmp_path, numcolbert=WORSE, deepquant=RIGHT)
+    assert operators_summary([table]) == (
+        "NumColBERT is behind on 1 of 3 sets of queries with one operator: openfinquant > "
+        "(0.631, DeepQuant 1.000)."
+    )
+    table = made(load_table("operators"), benchmarks, tmp_path, numcolbert=RIGHT)
+    assert operators_summary([table]).startswith("NumColBERT is the best on all 3 sets")
+
+
+def test_where_the_shipped_model_loses(benchmarks: Path, tmp_path: Path) -> None:
+    spec = load_table("general")
+    table = made(spec, benchmarks, tmp_path, **{"colbert-general": RIGHT, "numcolbert": WRONG})
+    assert shipped_summary([table]) == (
+        "NumColBERT (as shipped) loses to ColBERT (general pairs) on openfinquant "
+        "(nDCG@10 0.000 to 1.000, significant)."
+    )
+    assert shipped_summary([made(spec, benchmarks, tmp_path, numcolbert=RIGHT)]) == ""
+
+
+def test_queries_are_named_by_system_not_by_row(benchmarks: Path, tmp_path: Path) -> None:
+    tables = [made(load_table(name), benchmarks, tmp_path, numcolbert=WORSE) for name in ("main", "general")]
+    assert as_json(tables) == '{"numcolbert":{\n "openfinquant":{"q1":0.6309,"q2":1,"q3":1}}}\n'
+    assert as_json([]) == "{}\n"
+
+
+def test_a_rival_must_be_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "main.toml").write_text('title = "t"\nrivals = ["x"]\n[[rows]]\nname = "a"\nsystem = "a"\n')
+    monkeypatch.setattr(spec_module, "_FOLDER", tmp_path)
+    with pytest.raises(UsageError, match="rival 'x' is no row"):
+        load_table("main")
