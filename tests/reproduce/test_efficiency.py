@@ -13,7 +13,7 @@ import pytest
 
 from numcolbert.errors import UsageError
 from numcolbert.evaluate.trec import read_run
-from numcolbert.reproduce import efficiency
+from numcolbert.reproduce import disturbance, efficiency
 from numcolbert.reproduce.page import main_grid
 from numcolbert.reproduce.pictures import nbits_pictures
 from numcolbert.reproduce.runs import Workshop
@@ -56,6 +56,7 @@ def test_runs_and_costs(benchmarks: Path, tmp_path: Path, monkeypatch: pytest.Mo
         "numcolbert-plaid8",
         "numcolbert-plaid1",
     ]
+    assert all(fact["others"] >= 0 for fact in facts), "what else ran is told beside every time"
     exact = read_run(tmp_path / "runs" / "numcolbert-exact" / "openfinquant.trec")
     # "revenue above 40 dollars" has two words in common with both passages about revenue.
     assert set(list(exact["q1"])[:2]) == {"d1", "d2"}
@@ -64,7 +65,7 @@ def test_runs_and_costs(benchmarks: Path, tmp_path: Path, monkeypatch: pytest.Mo
     (table,) = make_tables(load_table("efficiency"), [benchmark], tmp_path / "runs", Workshop())
     grid = main_grid(table)
     rows = {row[0].text: [entry.text for entry in row[1:]] for row in grid.rows}
-    assert grid.columns[3:6] == ["ms/query", "GB", "passages"]
+    assert grid.columns[3:7] == ["ms/query", "GB", "passages", "others"]
     assert rows["NumColBERT, 8 bits"][4] == "4" and rows["NumColBERT, 4 bits"][:2] == ["–", "–"]
     (picture,) = nbits_pictures(table, tmp_path / "figures")
     points = json.loads(picture.path.with_suffix(".json").read_text())
@@ -78,3 +79,19 @@ def test_a_cut_keeps_what_is_judged() -> None:
     assert efficiency.cut(corpus, {"d3"}, None)[0] == corpus.ids
     with pytest.raises(UsageError, match="2 passages are judged"):
         efficiency.cut(corpus, {"d3", "d7"}, 1)
+
+
+def test_what_others_do_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stat = tmp_path / "stat"
+    monkeypatch.setattr(disturbance, "_STAT", stat)
+    monkeypatch.setattr(disturbance.os, "sysconf", lambda _: 100)
+    clock = iter([0.0, 10.0, 20.0])
+    monkeypatch.setattr(disturbance.time, "perf_counter", lambda: next(clock))
+    own = iter([1.0, 4.0, 4.0])
+    monkeypatch.setattr(disturbance, "_own_seconds", lambda: next(own))
+    stat.write_text("cpu  100 0 100 9000 50 0 0 0 0 0\ncpu0 1\n")
+    others = disturbance.Disturbance()
+    stat.write_text("cpu  500 100 300 9900 90 0 0 0 0 0\ncpu0 1\n")
+    assert others.share() == pytest.approx((7 - 3) / 10), "7 s busy, 3 of them our own, in 10 s"
+    monkeypatch.setattr(disturbance, "_STAT", tmp_path / "none")
+    assert disturbance.Disturbance().share() is None
