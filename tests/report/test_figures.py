@@ -11,6 +11,7 @@ import pytest
 
 from numcolbert.errors import InputError
 from numcolbert.report.figures import (
+    COLOURS,
     Curve,
     latency_curve,
     lines,
@@ -88,3 +89,13 @@ def test_bad_curves(tmp_path: Path) -> None:
         lines([Curve("c", [1, 2], [3])], tmp_path / "x.png", x_label="x", y_label="y")
     with pytest.raises(InputError, match="nothing to draw"):
         lines([], tmp_path / "x.png", x_label="x", y_label="y")
+
+
+def test_every_term_of_a_training_has_a_colour_of_its_own(tmp_path: Path) -> None:
+    terms = ["retrieval", "contrastive", "concept", "detection", "unit", "mantissa", "exponent", "operator"]
+    log = tmp_path / "log.jsonl"
+    line = {"event": "train", **dict.fromkeys([*terms, "loss"], 0.5)}
+    log.write_text("".join(json.dumps({**line, "step": step}) + "\n" for step in (1, 2)))
+    path = training_curve(log, tmp_path / "training.png")
+    curves = {row["curve"] for row in json.loads(path.with_suffix(".json").read_text())}
+    assert curves == {*terms, "loss"} and len(curves) <= len(set(COLOURS))

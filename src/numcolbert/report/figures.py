@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-COLOURS = ("#0b6e6e", "#d1495b", "#edae49", "#30638e", "#7a5195", "#8a8d91", "#66a182", "#bc5090")
+COLOURS = (
+    "#0b6e6e", "#d1495b", "#edae49", "#30638e", "#7a5195", "#8a8d91", "#8fce00", "#ff7ab6", "#1c2430",
+)  # fmt: skip
+"""As many as the log of a training has terms: no two curves look the same."""
 _STYLE: Any = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -92,7 +95,9 @@ def lines(
     if log_y:
         axes.set_yscale("log")
         _plain_numbers(axes.yaxis)
-    if len(curves) > 1:
+    if len(curves) > 4:  # so many names would hide the curves
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    elif len(curves) > 1:
         axes.legend(frameon=False)
     rows = [{"curve": c.label, x_label: x, y_label: y} for c in curves for x, y in zip(c.x, c.y, strict=True)]
     return _save(figure, path, rows)

@@ -33,7 +33,7 @@ figure { margin:1.5rem 0 2rem; break-inside:avoid } figcaption { font-weight:600
 table { border-collapse:collapse; width:100%; font-size:.93rem; font-variant-numeric:tabular-nums }
 thead th, thead th:first-child { border-bottom:2px solid var(--ink); font-weight:600 }
 th,td { padding:.34rem .6rem; text-align:right } th:first-child { text-align:left }
-tbody th { font-weight:500 } @media (min-width:50rem) { tbody th { min-width:14.5rem } }
+tbody th { font-weight:500 } @media (min-width:50rem) { tbody th { min-width:15.5rem } }
 tbody tr { border-bottom:1px solid var(--line) } tbody tr:hover { background:var(--tint) }
 .best { font-weight:700 } sup { font-size:.62em; margin-left:.15em } .up { color:var(--up) }
 .down { color:var(--down) } .note { color:var(--soft); font-size:.86rem; margin:.4rem 0 }
@@ -41,8 +41,13 @@ img { max-width:100%; height:auto; background:#fff; border:1px solid var(--line)
 dl { display:grid; grid-template-columns:max-content 1fr; gap:.2rem 1.2rem; font-size:.9rem }
 dt { color:var(--soft) } dd { margin:0; overflow-wrap:anywhere }
 @media print { :root { --ink:#000; --paper:#fff; --tint:#fff; --line:#bbb; --soft:#444; --accent:#000;
-  --up:#000; --down:#000 } body { font-size:10.5pt } main { max-width:none; padding:0 } nav { display:none }
-  h2 { break-after:avoid } @page { margin:18mm 16mm } }
+  --up:#000; --down:#000 } body { font-size:9.5pt; line-height:1.4 } main { max-width:none; padding:0 }
+  nav { display:none } h2 { margin-top:1.5rem } h2, h2 + p, figcaption { break-after:avoid }
+  h2 + p, figure:has(img) { break-inside:avoid }
+  figure { margin:.8rem 0 1rem; break-inside:auto } .scroll { overflow:visible; break-inside:avoid }
+  table { font-size:8pt } th,td { padding:.14rem .3rem } tbody th { min-width:11.5rem }
+  .note { font-size:7.5pt; margin:.15rem 0 } img { max-height:85mm }
+  @page { margin:14mm 13mm } }
 """.strip()
 
 
