@@ -24,10 +24,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numcolbert.errors import NumColBERTError, UsageError
+from numcolbert.errors import UsageError
 from numcolbert.evaluate.trec import write_run
 from numcolbert.files import cache_folder, replacing_file
-from numcolbert.progress import Progress, TerminalListener, listening, track
+from numcolbert.program import program
+from numcolbert.progress import Progress, track
 from numcolbert.reproduce.disturbance import Disturbance
 from numcolbert.reproduce.runs import file_name
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus
@@ -190,6 +191,7 @@ def _searched(
     return run, times
 
 
+@program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m numcolbert.reproduce.efficiency",
@@ -203,25 +205,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--passages", type=int, help="cut the collection to so many; all if left out")
     parser.add_argument("--nbits", type=int, nargs="+", default=list(NBITS), choices=NBITS)
     chosen = parser.parse_args(arguments)
-    try:
-        with listening(TerminalListener()):
-            from numcolbert.model.encoder import Encoder
+    from numcolbert.model.encoder import Encoder
 
-            benchmark = read_benchmark(chosen.benchmark)
-            judged = {document for grades in benchmark.qrels.values() for document in grades}
-            corpus = read_corpus(benchmark.corpus_path)
-            ids, texts = cut(corpus, judged, chosen.passages)
-            encoder = Encoder.load(chosen.model)
-            state = benchmark.corpus_path.stat()
-            place = (
-                f"{benchmark.name}-{state.st_size}-{state.st_mtime_ns}-{encoder.fingerprint[:12]}-{len(ids)}"
-            )
-            encoded = encode(encoder, ids, texts, cache_folder() / "efficiency" / place)
-            queries = [encoding.vectors for encoding in encoder.encode_queries(benchmark.query_texts)]
-            facts = measure_engines(chosen.system, benchmark, encoded, queries, chosen.out, chosen.nbits)
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
+    benchmark = read_benchmark(chosen.benchmark)
+    judged = {document for grades in benchmark.qrels.values() for document in grades}
+    corpus = read_corpus(benchmark.corpus_path)
+    ids, texts = cut(corpus, judged, chosen.passages)
+    encoder = Encoder.load(chosen.model)
+    state = benchmark.corpus_path.stat()
+    place = f"{benchmark.name}-{state.st_size}-{state.st_mtime_ns}-{encoder.fingerprint[:12]}-{len(ids)}"
+    encoded = encode(encoder, ids, texts, cache_folder() / "efficiency" / place)
+    queries = [encoding.vectors for encoding in encoder.encode_queries(benchmark.query_texts)]
+    facts = measure_engines(chosen.system, benchmark, encoded, queries, chosen.out, chosen.nbits)
     sys.stdout.write(json.dumps(facts, indent=1) + "\n")
     return 0
 

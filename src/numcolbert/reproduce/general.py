@@ -26,6 +26,7 @@ from typing import Any
 from numcolbert.errors import InputError
 from numcolbert.evaluate.trec import Qrels, write_qrels
 from numcolbert.files import replacing_folder
+from numcolbert.program import program
 from numcolbert.reproduce.imported import (
     command_parser,
     find_file,
@@ -106,6 +107,7 @@ def _rows(folder: Path, pattern: str) -> Iterable[dict[str, Any]]:
         yield row
 
 
+@program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = command_parser("numcolbert.reproduce.general", __doc__)
     parser.add_argument("--distractors", type=int, help="passages of Wikipedia to keep; all if left out")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import sys
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from numcolbert.errors import InputError, NotFoundError, NumColBERTError
+from numcolbert.errors import InputError, NotFoundError
 from numcolbert.files import open_binary
 
 
@@ -66,11 +65,7 @@ def import_and_rank(
     chosen = parser.parse_args(arguments)
     if (chosen.model is None) != (chosen.out is None):
         parser.error("--model and --out belong together")
-    try:
-        wanted = bring_in(chosen)
-    except NumColBERTError as error:
-        sys.stderr.write(f"error: {error}\n")
-        return error.exit_code
+    wanted = bring_in(chosen)
     if chosen.model is None:
         return 0
     from numcolbert.train import evaluate

@@ -21,6 +21,7 @@ from pathlib import Path
 from numcolbert.errors import InputError
 from numcolbert.evaluate.trec import Qrels, write_qrels
 from numcolbert.files import replacing_folder
+from numcolbert.program import program
 from numcolbert.reproduce.imported import (
     command_parser,
     find_file,
@@ -88,6 +89,7 @@ def _found(folder: Path, *names: str) -> Path:
     return find_file(folder, *names, hint="it is part of MS MARCO's passage ranking download")
 
 
+@program
 def main(arguments: Sequence[str] | None = None) -> int:
     def bring_in(chosen: argparse.Namespace) -> list[str]:
         folder = chosen.benchmarks / NAME
