@@ -9,6 +9,7 @@ from types import ModuleType
 
 import pytest
 
+from numcolbert.config import read_toml
 from numcolbert.model.card import card, read_facts
 from numcolbert.train.recipe import load_recipe
 
@@ -61,6 +62,26 @@ def test_a_campaign_starts_trainings_and_baselines(script: Script) -> None:
         *("numcolbert.baselines", "train", "splade", "default", "-o", "w/runs/b"),
         *("--rates", "5e-05", "--set", "run.steps=3"),
     ]
+
+
+def test_the_campaign_holds_every_training_of_the_tables() -> None:
+    planned = read_toml(ROOT / "scripts" / "campaign.toml")
+    recipes = {
+        run["name"]: load_recipe(run["recipe"], [*planned["common"], *run.get("set", [])])
+        for run in planned["runs"]
+    }
+    assert len(recipes) == len(planned["runs"])
+    assert all(recipe.run.evaluate_at_end for recipe in recipes.values())
+    taped = {name: recipe.data for name, recipe in recipes.items() if recipe.data.tape}
+    assert len(set(map(str, taped.values()))) == 1  # a tape serves one setting of the data
+    tables = [read_toml(path) for path in (ROOT / "src/numcolbert/reproduce/tables").glob("*.toml")]
+    rows = [row for table in tables for row in table["rows"]]
+    trained = {
+        row["system"]
+        for row in rows
+        if " numcolbert.train " in row.get("command", "") or ".baselines train" in row.get("command", "")
+    }
+    assert trained == recipes.keys()
 
 
 def test_a_campaign_shows_development_results_and_no_others(script: Script, tmp_path: Path) -> None:
