@@ -184,3 +184,30 @@ def test_other_backbones_and_query_expansion_are_refused(backbone: Path) -> None
     model[0].auto_model.config.model_type = "gpt2"
     with pytest.raises(ModelError, match="not 'gpt2'"):
         PackedEncoder(model)
+
+
+def test_a_compiler_that_rounds_otherwise_is_used_also_for_a_model_with_fresh_norms(
+    mpnet: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rounding(function: Any) -> Any:
+        def rounded(x: torch.Tensor, context: torch.Tensor, *rest: Any) -> torch.Tensor:
+            made: torch.Tensor = function(x.bfloat16().float(), context.bfloat16().float(), *rest)
+            return made.bfloat16().float()
+
+        return rounded
+
+    monkeypatch.setattr(torch, "compile", rounding)
+    parameters = PackedEncoder(numcolbert(mpnet)).layers[0].parameters()
+    assert (parameters[2] == 1).all()  # the weights of a layer norm
+    made = compiled_or_plain(finish_layer, torch.device("cpu"), parameters, 1e-6, torch.float32)
+    assert made is not finish_layer
+
+
+def test_a_compiler_that_computes_something_else_is_not_used(
+    backbone: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(torch, "compile", lambda function: lambda *given: 1.2 * function(*given))
+    parameters = PackedEncoder(numcolbert(backbone)).layers[0].parameters()
+    made = compiled_or_plain(finish_layer, torch.device("cpu"), parameters, 1e-6, torch.float32)
+    assert made is finish_layer
+    assert "differ by 0.2, 0.2, 0.2" in caplog.text

@@ -244,8 +244,11 @@ def compiled_or_plain(
         _any_length(x, context)
         made = compiled(x, context, parameters, eps, 0.0)
         plain = function(x, context, parameters, eps, 0.0)
-        gradient = torch.autograd.grad(made.square().sum(), [x, context])
-        expected = torch.autograd.grad(plain.square().sum(), [x, context])
+        # Weighed at random: squares of what a fresh layer norm gives always add up to the same, and their
+        # gradient is nothing but rounding.
+        weights = torch.randn_like(plain)
+        gradient = torch.autograd.grad((made * weights).sum(), [x, context])
+        expected = torch.autograd.grad((plain * weights).sum(), [x, context])
         pairs = list(zip((made, *gradient), (plain, *expected), strict=True))
         if not all(nearly_equal(ours, theirs) for ours, theirs in pairs):
             shares = ", ".join(f"{difference(ours, theirs):.2g}" for ours, theirs in pairs)
