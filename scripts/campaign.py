@@ -27,10 +27,14 @@ import json
 import subprocess
 import sys
 import time
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from numcolbert.config import read_toml
+from numcolbert.errors import UsageError
+from numcolbert.program import program
 
 LOOK_AGAIN_SECONDS = 1.0
 
@@ -51,12 +55,14 @@ def command(run: Mapping[str, Any], common: Sequence[str], work: Path) -> list[s
 
 def run_all(file: Path, work: Path, slots: int) -> int:
     """Until all are done; the file is read again all the time, and more runs may be written into it."""
+    chosen = read_toml(file)
     running: dict[str, subprocess.Popen[bytes]] = {}
     ended: dict[str, int] = {}
     (work / "logs").mkdir(parents=True, exist_ok=True)
     try:
         while True:
-            chosen = tomllib.loads(file.read_text(encoding="utf-8"))
+            with suppress(UsageError):  # being written just now: what it said before holds
+                chosen = read_toml(file)
             for name in [name for name, process in running.items() if process.poll() is not None]:
                 ended[name] = running.pop(name).returncode
                 sys.stderr.write(f"{name} ended with {ended[name]}\n")
@@ -113,7 +119,8 @@ def show(work: Path) -> None:
         sys.stdout.write("  ".join(cells) + "\n")
 
 
-def main() -> int:
+@program
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -124,7 +131,7 @@ def main() -> int:
     running.add_argument("--slots", type=int, default=4, help="trainings at once")
     showing = commands.add_parser("show")
     showing.add_argument("work", type=Path)
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     if chosen.command == "run":
         return run_all(chosen.file, chosen.work, chosen.slots)
     show(chosen.work)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import json
 import tomllib
 import types
 import typing
@@ -11,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from numcolbert.errors import UsageError
+from numcolbert.errors import InputError, UsageError
 from numcolbert.files import require_file
 
 Settings = TypeVar("Settings")
@@ -23,6 +24,18 @@ def read_toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"'{path}' is not valid TOML: {error}.", hint="mend the line it names") from error
+
+
+def read_json(path: Path, what: str, *, hint: str) -> dict[str, Any]:
+    """One JSON object."""
+    require_file(path, what)
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise InputError(f"'{path}' is not valid JSON: {error}.", hint=hint) from error
+    if not isinstance(values, dict):
+        raise InputError(f"'{path}' must hold one JSON object.", hint=hint)
+    return values
 
 
 def settings_from(kind: type[Settings], values: Mapping[str, Any], where: str) -> Settings:

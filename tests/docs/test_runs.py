@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -91,3 +92,21 @@ def test_a_campaign_shows_development_results_and_no_others(script: Script, tmp_
     ]
     (tmp_path / "results.json").write_text(json.dumps(results))
     assert script("campaign").development_scores(tmp_path) == {"fin/dev": 0.5}
+
+
+def test_a_campaign_outlives_a_plan_that_is_being_written(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = script("campaign")
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[[runs]]\nname = "one"\nrecipe = "x"\n')
+
+    def started(run: dict[str, str], _common: object, _work: Path) -> list[str]:
+        plan.write_text('[[runs]]\nname = "one"\nrecipe = "x"\n[[ru')  # half a line more
+        return [sys.executable, "-c", ""]
+
+    monkeypatch.setattr(campaign, "command", started)
+    monkeypatch.setattr(campaign, "LOOK_AGAIN_SECONDS", 0.05)
+    assert campaign.main(["run", str(plan), str(tmp_path / "work")]) == 0
+    assert (tmp_path / "work" / "logs" / "one.log").is_file()
+    assert campaign.main(["run", str(tmp_path / "none.toml"), str(tmp_path / "work")]) == 1

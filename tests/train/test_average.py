@@ -79,3 +79,6 @@ def test_a_run_averages_at_its_end_as_the_command_does_afterwards(
 def test_a_folder_without_a_run_gets_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(tmp_path), "--share", "0.4", "-o", str(tmp_path / "out")]) == 1
     assert "recipe.json' does not exist" in capsys.readouterr().err
+    (tmp_path / "recipe.json").write_text('{"model": {"backb')
+    assert main([str(tmp_path), "--share", "0.4", "-o", str(tmp_path / "out")]) == 1
+    assert "not valid JSON" in capsys.readouterr().err

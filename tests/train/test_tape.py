@@ -87,6 +87,26 @@ def test_a_tape_of_other_settings_is_refused(drawn: FeedSettings, tmp_path: Path
         write_tape(drawn, folder, 1)
 
 
+def test_a_damaged_tape_gets_a_sentence(drawn: FeedSettings, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="0 batches"):
+        write_tape(drawn, tmp_path / "none", 0)
+    assert not (tmp_path / "none").exists()
+    folder = tmp_path / "tape"
+    write_tape(drawn, folder, 3)
+    reader = TapeReader(taped(drawn, folder))
+    whole = [(folder / f"000000{number}.batch").read_bytes() for number in range(3)]
+    (folder / "0000000.batch").write_bytes(whole[0][:-20])
+    (folder / "0000001.batch").write_bytes(whole[1][:40])
+    (folder / "0000002.batch").write_bytes(b"")
+    for words in ("cut off", "damaged", "damaged"):
+        with pytest.raises(InputError, match=words):
+            next(reader)
+    for text, words in [("{", "not valid JSON"), ("[]", "one JSON object"), ("{}", "does not say")]:
+        (folder / "tape.json").write_text(text)
+        with pytest.raises(InputError, match=words):
+            TapeReader(taped(drawn, folder))
+
+
 def test_the_command_writes_a_tape(
     backbone: Path, triples_file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

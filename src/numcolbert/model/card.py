@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from numcolbert.config import settings_from
+from numcolbert.config import read_json, settings_from
 from numcolbert.errors import InputError
-from numcolbert.files import replacing_file, require_file
+from numcolbert.files import replacing_file
 
 LIMITS = (
     "It ranks; it does not prove. Passages that violate a condition still appear, lower down. Use `--verify` "
@@ -59,13 +58,7 @@ class CardFacts:
 
 
 def read_facts(file: Path) -> CardFacts:
-    require_file(file, "facts file")
-    try:
-        values = json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise InputError(f"'{file}' is not valid JSON: {error}.", hint="mend the line it names") from error
-    if not isinstance(values, dict):
-        raise InputError(f"'{file}' must hold one JSON object.", hint="see CardFacts for its keys")
+    values = read_json(file, "facts file", hint="mend the line it names; see CardFacts for the keys")
     sources = values.pop("data", [])
     facts = settings_from(CardFacts, {**values, "data": []}, f"'{file}'")
     data = [settings_from(Source, source, f"'{file}', data") for source in sources]

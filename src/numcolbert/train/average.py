@@ -11,7 +11,6 @@ back. Choose the share on development queries (`python -m numcolbert.train.evalu
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -20,9 +19,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from numcolbert.config import settings_from
+from numcolbert.config import read_json, settings_from
 from numcolbert.errors import ModelError, UsageError
-from numcolbert.files import require_file
 from numcolbert.model.checkpoint import find_gate, load_checkpoint, save_checkpoint
 from numcolbert.program import program
 from numcolbert.train.model_setup import ModelSettings, build_model, choose_device
@@ -69,9 +67,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--overwrite", action="store_true")
     chosen = parser.parse_args(arguments)
-    file = require_file(chosen.run / "recipe.json", "recipe")
-    made_with = json.loads(file.read_text(encoding="utf-8"))
-    start = build_model(settings_from(ModelSettings, made_with["model"], f"'{file}'"), choose_device("cpu"))
+    file = chosen.run / "recipe.json"
+    made_with = read_json(file, "recipe", hint="name the folder of a finished training")
+    settings = settings_from(ModelSettings, made_with.get("model", {}), f"'{file}'")
+    start = build_model(settings, choose_device("cpu"))
     model = load_checkpoint(chosen.run / "model")
     average(model, encoder_weights(start), chosen.share)
     save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)

@@ -20,6 +20,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from numcolbert.config import read_json
 from numcolbert.errors import ConflictError, InputError, NotFoundError, UsageError
 from numcolbert.files import storage_errors
 from numcolbert.program import program
@@ -33,10 +34,13 @@ LABEL = "tape.json"
 NOT_IN_BATCHES = ("workers", "prefetch", "tape", "mask_known")
 """Settings of the data that change nothing in a batch, or decide in training only."""
 LOOK_AGAIN_SECONDS = 0.05
+_WRITE_AGAIN = "write the tape again"
 
 
 def write_tape(settings: FeedSettings, folder: Path, batches: int) -> None:
     """Write `batches` batches; each appears whole or not at all, so that readers can follow."""
+    if batches < 1:
+        raise UsageError(f"A tape of {batches} batches is none.", hint="write one batch or more")
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
         if (folder / LABEL).exists():
@@ -71,7 +75,9 @@ class TapeReader:
                 "A tape of batches serves one process, not several.",
                 hint="leave data.tape out, or use one GPU",
             )
-        label = json.loads((folder / LABEL).read_text(encoding="utf-8"))
+        label = read_json(folder / LABEL, "label of the tape", hint=_WRITE_AGAIN)
+        if not {"batches", "made_with"} <= label.keys():
+            raise InputError(f"'{folder / LABEL}' does not say what is on the tape.", hint=_WRITE_AGAIN)
         other = sorted(_differences(label["made_with"], _made_with(settings)))
         if other:
             raise InputError(
@@ -122,10 +128,15 @@ def _write(path: Path, block: Block) -> None:
 def _read(path: Path) -> Block:
     raw = path.read_bytes()
     end = 8 + int.from_bytes(raw[:8], "little")
-    entries = tuple(
-        (name, kind, tuple(shape), first, size) for name, kind, shape, first, size in json.loads(raw[8:end])
-    )
-    return Block(entries, bytearray(raw[end:]))
+    try:
+        listed = json.loads(raw[8:end])
+    except ValueError as error:
+        raise InputError(f"The batch '{path}' is damaged.", hint=_WRITE_AGAIN) from error
+    entries = tuple((name, kind, tuple(shape), first, size) for name, kind, shape, first, size in listed)
+    block = Block(entries, bytearray(raw[end:]))
+    if block.size < max(first + size for *_, first, size in entries):
+        raise InputError(f"The batch '{path}' is cut off.", hint=_WRITE_AGAIN)
+    return block
 
 
 def _made_with(settings: FeedSettings) -> dict[str, Any]:
