@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 COLOURS = (
     "#0b6e6e", "#d1495b", "#edae49", "#30638e", "#7a5195", "#8a8d91", "#8fce00", "#ff7ab6", "#1c2430",
+    "#a0522d",
 )  # fmt: skip
 """As many as the log of a training has terms: no two curves look the same."""
 _STYLE: Any = {
@@ -34,8 +35,8 @@ _STYLE: Any = {
 
 
 _LOSSES = {
-    "loss", "retrieval", "contrastive", "concept", "detection", "unit", "mantissa", "exponent", "operator",
-    "number", "order", "query_flops", "document_flops",
+    "loss", "retrieval", "contrastive", "concept", "keep", "detection", "unit", "mantissa", "exponent",
+    "operator", "number", "order", "query_flops", "document_flops",
 }  # fmt: skip
 """Terms of a loss in the logs of all trainers; what else a line holds is on another scale."""
 

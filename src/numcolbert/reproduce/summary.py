@@ -98,9 +98,9 @@ def _behind(parts: Sequence[tuple[str, Table, BenchmarkTable]], what: str) -> st
         subject = table.spec.subject
         measured += 1
         measure = MEASURE if MEASURE in table.spec.measures else table.spec.measures[0]
-        best, ours = _best(rows, measure).cells[measure].mean, rows[subject].cells[measure].mean
-        if best > ours:
-            behind.append(f"{name} ({ours:.3f}, {_best(rows, measure).system} {best:.3f})")
+        best, ours = _best(rows, measure), rows[subject].cells[measure].mean
+        if best.cells[measure].mean > ours:
+            behind.append(f"{name} ({ours:.3f}, {best.system} {best.cells[measure].mean:.3f})")
     if not measured:
         return ""
     if not behind:

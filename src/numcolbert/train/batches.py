@@ -51,7 +51,6 @@ class Batch:
     """The bytes that all tensors are views of: other bytes of the same form make another batch."""
     tokens: PackedTokens
     real_tokens: int
-    document_order: Tensor  # [2B], shortest first
     word_mask: Tensor  # [B, Tq]
     conditions: Conditions
     quantities: DocumentQuantities
@@ -62,6 +61,11 @@ class Batch:
     @property
     def queries(self) -> int:
         return self.form.queries
+
+    @property
+    def document_order(self) -> Tensor:
+        """[2B], shortest first."""
+        return self.tokens.layout.document_order
 
     def copy(self) -> Batch:
         """The same batch in memory of its own."""
@@ -116,7 +120,6 @@ def _assemble(form: Form, buffer: Tensor, real_tokens: int, ready: Any = None) -
         buffer=buffer,
         tokens=PackedTokens(tensors["ids"], tensors["positions"], layout),
         real_tokens=real_tokens,
-        document_order=tensors["document_order"],
         word_mask=tensors["word_mask"],
         conditions=Conditions(
             **{name: tensors[f"condition_{name}"] for name in Conditions.__dataclass_fields__}

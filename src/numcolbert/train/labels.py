@@ -138,15 +138,14 @@ def known_answers(conditions: Conditions, documents: DocumentQuantities, queries
     satisfied = (same_pair & same_dimension & compares(conditions, documents)).any(dim=-1)  # [C, D]
     met = torch.zeros(queries, satisfied.shape[1], dtype=torch.long, device=satisfied.device)
     met.index_add_(0, conditions.query, satisfied.long())
-    asked = torch.zeros(queries, dtype=torch.long, device=satisfied.device)
-    asked.index_add_(0, conditions.query, conditions.real.long())
+    asked = condition_counts(conditions, queries)
     return (met == asked[:, None]) & (asked > 0)[:, None]
 
 
-def with_condition(conditions: Conditions, queries: int) -> Tensor:
-    """Which queries have a condition: [queries] bool."""
+def condition_counts(conditions: Conditions, queries: int) -> Tensor:
+    """How many conditions each query has: [queries] long."""
     asked = torch.zeros(queries, dtype=torch.long, device=conditions.query.device)
-    return asked.index_add_(0, conditions.query, conditions.real.long()) > 0
+    return asked.index_add_(0, conditions.query, conditions.real.long())
 
 
 def candidates(answers: Tensor, target: Tensor, document_key: Tensor | None = None) -> Tensor:

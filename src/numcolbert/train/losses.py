@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from numcolbert.data.triple import OPERATORS
 from numcolbert.train.contrast import concept_loss, contrastive_loss, mention_vectors
-from numcolbert.train.labels import Conditions, DocumentQuantities, Strategy, with_condition
+from numcolbert.train.labels import Conditions, DocumentQuantities, Strategy, condition_counts
 from numcolbert.train.maxsim import maxsim
 
 
@@ -69,11 +69,15 @@ def retrieval_loss(
 
     A divisor of 1 is a sum over some twenty tokens divided by 0.02, which saturates the softmax.
     """
-    logits = scores.float() / temperature
-    logits = logits / (divisor[:, None] if isinstance(divisor, Tensor) else divisor)
+    logits = _logits(scores, divisor, temperature)
     if candidates is not None:
         logits = logits.masked_fill(~candidates, float("-inf"))
     return F.cross_entropy(logits, target)
+
+
+def _logits(scores: Tensor, divisor: Tensor | float, temperature: float) -> Tensor:
+    logits = scores.float() / temperature
+    return logits / (divisor[:, None] if isinstance(divisor, Tensor) else divisor)
 
 
 def keep_loss(
@@ -90,9 +94,7 @@ def keep_loss(
     | `divisor` | [B] or one number | as for `retrieval_loss` |
     | `counted` | [B] bool | queries without a condition |
     """
-    scale = divisor[:, None] * temperature if isinstance(divisor, Tensor) else divisor * temperature
-    now = F.log_softmax(scores.float() / scale, dim=1)
-    then = F.log_softmax(before.float() / scale, dim=1)
+    now, then = (F.log_softmax(_logits(s, divisor, temperature), dim=1) for s in (scores, before))
     moved = F.kl_div(now, then, log_target=True, reduction="none").sum(dim=1)
     weight = counted.to(moved.dtype)
     return (moved * weight).sum() / weight.sum().clamp(min=1)
@@ -267,7 +269,7 @@ class NumColBERTLoss(nn.Module):
             total = total + s.concept * concept
             parts["concept"] = concept.detach()
         if s.keep and batch.scores_before is not None:
-            counted = ~with_condition(labels.conditions, len(scores))
+            counted = condition_counts(labels.conditions, len(scores)) == 0
             keep = keep_loss(
                 scores, batch.scores_before, divisor, counted, temperature=s.retrieval_temperature
             )
