@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from numcolbert.errors import InputError, NotFoundError, UsageError
-from numcolbert.evaluate.compare import compare
+from numcolbert.evaluate.compare import Comparison, compare, compare_scores
+from numcolbert.evaluate.measures import measure_all
 from numcolbert.evaluate.significance import holm
 from numcolbert.evaluate.slices import (
     Slice,
@@ -70,6 +71,30 @@ def test_slices_are_tables_of_their_own() -> None:
     report = compare(RUNS, QRELS, slices=[Slice("even", even)], measures=["RR@10"])
     assert [(table.name, table.queries) for table in report.tables] == [("all", 20), ("even", 10)]
     assert report.tables[1].rows[0].cells["RR@10"].mean == pytest.approx(1 / 2)
+
+
+def test_a_system_may_lack_measures() -> None:
+    scores = measure_all(RUNS, QRELS, ["RR@10", "nDCG@10"])
+    scores["base"] = measure_all(RUNS, QRELS, ["RR@10"])["base"]
+    settings = Comparison("all", ("RR@10", "nDCG@10"), "base")
+    report = compare_scores([("all", scores)], settings, with_tukey=True)
+    whole = compare(RUNS, QRELS, "base", measures=["RR@10", "nDCG@10"])
+    base, better = (next(r for r in report.overall.rows if r.system == name) for name in ("base", "better"))
+    assert set(base.cells) == {"RR@10"}, "no number is made up"
+    assert better.cells["RR@10"] == next(r.cells["RR@10"] for r in whole.overall.rows if r.system == "better")
+    assert better.cells["nDCG@10"].versus is None
+    assert len(report.overall.tukey["nDCG@10"]) == 3 and len(report.overall.tukey["RR@10"]) == 6
+    only = {"base": scores["base"], "better": scores["better"]}
+    assert compare_scores([("all", only)], settings, with_tukey=True).overall.tukey["nDCG@10"] == []
+
+
+def test_scores_of_some_queries_are_those_of_a_slice() -> None:
+    some = {query: judged for query, judged in QRELS.items() if query < "q05"}
+    silent = {"silent": {"q01": {"good": 1.0}}}
+    for name, run in (RUNS | silent).items():
+        whole, part = (measure_all({name: run}, qrels)[name] for qrels in (QRELS, some))
+        assert whole.on(some).queries == part.queries and whole.on(some).missing == part.missing
+        assert np.array_equal(whole.on(some).values, part.values)
 
 
 def test_tukey_on_request() -> None:

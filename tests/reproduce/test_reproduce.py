@@ -15,12 +15,14 @@ from numcolbert.cli.app import app
 from numcolbert.config import settings_from
 from numcolbert.errors import ConflictError, UsageError
 from numcolbert.evaluate.trec import read_run, write_run
+from numcolbert.reproduce.kept_file import read_kept
 from numcolbert.reproduce.page import main_grid, table_grids
+from numcolbert.reproduce.rows import RowState
 from numcolbert.reproduce.runs import Workshop, find_run, made_run
 from numcolbert.reproduce.spec import TABLES, RowSpec, TableSpec, load_table
 from numcolbert.reproduce.summary import suites_summary, summary
 from numcolbert.reproduce.systems import SYSTEMS, find_system
-from numcolbert.reproduce.table import RowState, make_tables
+from numcolbert.reproduce.table import make_tables
 from numcolbert.train.benchmarks import read_benchmark
 from numcolbert.train.fingerprint import fingerprint
 from numcolbert.train.recipe import load_recipe
@@ -222,11 +224,11 @@ def test_the_command_writes_a_report(benchmarks: Path, tmp_path: Path) -> None:
     assert edition == fingerprint(read_benchmark(benchmarks / "openfinquant")) and edition[:12] in page
     made = {row["name"]: row["run_sha256"] for row in values[0]["rows"]}
     assert len(made["QBM25"]) == 64 and made["ColBERT_ft"] is None
-    each = json.loads((report / "per-query.json").read_text())
-    assert set(each) == {"bm25", "qbm25"} and set(each["bm25"]["openfinquant"]) == {"q1", "q2", "q3"}
+    each = read_kept(report).systems["openfinquant"]
+    assert set(each) == {"bm25", "qbm25"} and each["bm25"].scores.queries == ("q1", "q2", "q3")
     rows = {row["system"]: row for row in values[0]["comparison"]["tables"][0]["rows"]}
-    mean = sum(each["qbm25"]["openfinquant"].values()) / 3
-    assert mean == pytest.approx(rows["QBM25"]["cells"]["nDCG@10"]["mean"], abs=1e-4)
+    mean = each["qbm25"].scores.means()["nDCG@10"]
+    assert mean == pytest.approx(rows["QBM25"]["cells"]["nDCG@10"]["mean"])
     with pytest.raises(ConflictError):
         invoke("reproduce", "operators", *common)
     again = json.loads(invoke("reproduce", "operators", *common, "--overwrite", "--note", "First.", "--json"))

@@ -12,7 +12,6 @@ from numcolbert.evaluate.trec import write_run
 from numcolbert.reproduce import spec as spec_module
 from numcolbert.reproduce.page import first_paragraph
 from numcolbert.reproduce.parts import parts_summary
-from numcolbert.reproduce.per_query import as_json
 from numcolbert.reproduce.runs import Workshop
 from numcolbert.reproduce.spec import RowSpec, TableSpec, load_table
 from numcolbert.reproduce.summary import operators_summary, shipped_summary, summary
@@ -85,12 +84,6 @@ def test_where_the_shipped_model_loses(benchmarks: Path, tmp_path: Path) -> None
         "(nDCG@10 0.000 to 1.000, significant)."
     )
     assert shipped_summary([made(spec, benchmarks, tmp_path, numcolbert=RIGHT)]) == ""
-
-
-def test_queries_are_named_by_system_not_by_row(benchmarks: Path, tmp_path: Path) -> None:
-    tables = [made(load_table(name), benchmarks, tmp_path, numcolbert=WORSE) for name in ("main", "general")]
-    assert as_json(tables) == '{"numcolbert":{\n "openfinquant":{"q1":0.6309,"q2":1,"q3":1}}}\n'
-    assert as_json([]) == "{}\n"
 
 
 def test_a_rival_must_be_a_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

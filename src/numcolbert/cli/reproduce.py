@@ -28,8 +28,14 @@ def reproduce(
     runs: Annotated[Path, typer.Option("--runs", help="Folder of run files, one folder a system.")] = Path(
         "runs"
     ),
+    kept: Annotated[
+        Path | None,
+        typer.Option(
+            "--kept", help="Report folder: its measures.json stands in for runs and benchmarks not here."
+        ),
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write report.html, tables.md, results.json here.")
+        Path | None, typer.Option("--out", "-o", help="Write report.html, tables.md, measures.json here.")
     ] = None,
     finquant: Annotated[
         Path | None, typer.Option("--finquant", help="The authors' FinQuant folder, to be measured as well.")
@@ -67,18 +73,24 @@ def reproduce(
 ) -> None:
     """Make a table of the paper: run what is missing, reuse what is there, say what could not be run.
 
+    With --kept nothing else is needed: the tables of a report are made again from the measures it keeps.
+
     Example: [bold]numcolbert reproduce main --benchmarks bench --runs runs -o report[/bold]
     """
     from numcolbert.reproduce.engines import read_engines
     from numcolbert.reproduce.general import import_general
+    from numcolbert.reproduce.kept_file import read_kept
+    from numcolbert.reproduce.measured import Kept
     from numcolbert.reproduce.original import import_original
     from numcolbert.reproduce.page import run_lines, table_grids
     from numcolbert.reproduce.report import as_values, write_report
     from numcolbert.reproduce.runs import Workshop
     from numcolbert.reproduce.spec import TABLES, load_table
-    from numcolbert.reproduce.table import make_tables
+    from numcolbert.reproduce.table import kept_tables, make_tables
     from numcolbert.train.benchmarks import read_benchmark, with_suites
 
+    known = read_kept(kept) if kept else Kept()  # files first: a bad one must not cost the runs
+    measured = read_engines(engines) if engines else []
     if train is not None and finquant is None and medquant is None:
         raise UsageError("There is nothing to train on.", hint="name --finquant or --medquant")
     for name, folder in (("finquant", finquant), ("medquant", medquant)):
@@ -90,20 +102,22 @@ def reproduce(
                 train_systems(benchmarks / name, runs, train, changes or ())
     if general is not None:
         import_general(general, benchmarks)
-    measured = read_engines(engines) if engines else []  # read first: a bad file must not cost the runs
     names = TABLES if table == "all" else (table,)
     specs = [load_table(name) for name in names]
     workshop = Workshop()
     made: list[tuple[TableSpec, list[BenchmarkTable]]] = []
     for spec in specs:
-        there = [name for name in spec.benchmarks if (benchmarks / name).is_dir()]
-        for name in spec.benchmarks:
-            if name not in there and name not in ("finquant", "medquant"):
-                typer.echo(f"{spec.title}: no folder '{benchmarks / name}', left out", err=True)
         tables: list[BenchmarkTable] = []
-        for name in there:
-            parts = with_suites(benchmarks / name) if spec.suites else [read_benchmark(benchmarks / name)]
-            tables += make_tables(spec, parts, runs, workshop, run_missing=not saved_only)
+        for name in spec.benchmarks:
+            folder = benchmarks / name
+            if folder.is_dir():
+                parts = with_suites(folder) if spec.suites else [read_benchmark(folder)]
+                tables += make_tables(spec, parts, runs, workshop, run_missing=not saved_only, kept=known)
+            elif name in known.query_sets:
+                sets = known.with_suites(name) if spec.suites else [known.query_sets[name]]
+                tables += kept_tables(spec, sets, known)
+            elif name not in ("finquant", "medquant"):
+                typer.echo(f"{spec.title}: no folder '{folder}', left out", err=True)
         for one in tables:
             for line in run_lines(one, runs):
                 typer.echo(line, err=True)
@@ -111,11 +125,14 @@ def reproduce(
     if not any(tables for _, tables in made):
         raise UsageError(
             f"'{benchmarks}' holds none of the benchmarks.",
-            hint="build them with 'numcolbert data benchmark', or name their folder with --benchmarks",
+            hint="build them with 'numcolbert data benchmark', name their folder with --benchmarks, or a "
+            "report's with --kept",
         )
     if out is not None:
         drawings = _drawings(benchmarks, model, training_log, measured)
-        write_report(made, out, drawings=drawings, engines=measured, note=note, overwrite=overwrite)
+        write_report(
+            made, out, drawings=drawings, engines=measured, note=note, kept=known, overwrite=overwrite
+        )
     if as_json:
         print_json(as_values(made))
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -53,6 +53,7 @@ class Row:
     missing: int
     """Queries without any hit; they count as zero."""
     cells: dict[str, Cell]
+    """By measure; one the system was not measured by has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Table:
     """Per measure; filled on request."""
 
     def best(self, measure: str) -> float:
-        return max(row.cells[measure].mean for row in self.rows)
+        return max(row.cells[measure].mean for row in self.rows if measure in row.cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +75,11 @@ class Comparison:
     dataset: str
     measures: tuple[str, ...]
     baseline: str | None
-    alpha: float
-    level: float
-    resamples: int
-    seed: int
-    tables: list[Table]
+    alpha: float = 0.05
+    level: float = 0.95
+    resamples: int = 2000
+    seed: int = 0
+    tables: list[Table] = field(default_factory=list)
     """The whole query set first, then one table a slice."""
 
     @property
@@ -111,45 +112,62 @@ def compare(
             f"The baseline '{baseline}' is not among the runs.", hint="choose one of " + ", ".join(runs)
         )
     names = canonical_measures(measures)
-    result = Comparison(dataset, names, baseline, alpha, level, resamples, seed, [])
-    for part in (Slice(dataset, qrels), *slices):
-        scores = measure_all(runs, part.qrels, names)
-        table = Table(part.name, len(part.qrels), _rows(scores, result))
+    parts = [(part.name, measure_all(runs, part.qrels, names)) for part in (Slice(dataset, qrels), *slices)]
+    settings = Comparison(dataset, names, baseline, alpha, level, resamples, seed)
+    return compare_scores(parts, settings, with_tukey=with_tukey)
+
+
+def compare_scores(
+    parts: Sequence[tuple[str, Mapping[str, Scores]]], settings: Comparison, *, with_tukey: bool = False
+) -> Comparison:
+    """The same from what was measured before: for each part, the whole first, the scores of every system.
+
+    `settings` says how; its tables are filled. A system may lack some of the measures.
+    """
+    tables = []
+    for part, scores in parts:
+        table = Table(part, len(next(iter(scores.values())).queries), _rows(scores, settings))
         if with_tukey:
-            for name in names:
-                groups = {system: values.of(name) for system, values in scores.items()}
-                # Without any spread there is nothing to test: no pairs rather than a failure.
-                table.tukey[name] = tukey(groups, level) if any(map(np.ptp, groups.values())) else []
-        result.tables.append(table)
-    return result
+            for name in settings.measures:
+                groups = {system: of.of(name) for system, of in scores.items() if name in of.measures}
+                # Without any spread, or where others lack the measure, there is nothing to test: no pairs
+                # rather than a failure.
+                testable = any(map(np.ptp, groups.values())) and (len(groups) > 1 or len(scores) == 1)
+                table.tukey[name] = tukey(groups, settings.level) if testable else []
+        tables.append(table)
+    return replace(settings, tables=tables)
 
 
 def _rows(scores: Mapping[str, Scores], settings: Comparison) -> list[Row]:
     tests = {measure: _tests(scores, measure, settings) for measure in settings.measures}
-    together = np.hstack([system.values for system in scores.values()])  # [queries, systems * measures]
+    columns = [
+        (name, measure)
+        for name, system in scores.items()
+        for measure in settings.measures
+        if measure in system.measures
+    ]
+    rows = {name: Row(name, system.missing, {}) for name, system in scores.items()}
+    if not columns:
+        return [*rows.values()]
+    together = np.column_stack([scores[name].of(measure) for name, measure in columns])
     lows, highs = bootstrap_intervals(
         together, level=settings.level, resamples=settings.resamples, seed=settings.seed
     )
     means = together.mean(axis=0)
-    rows = []
-    for position, (name, system) in enumerate(scores.items()):
-        cells = {}
-        for column, measure in enumerate(settings.measures, position * len(settings.measures)):
-            versus = tests[measure].get(name)
-            cells[measure] = Cell(float(means[column]), float(lows[column]), float(highs[column]), versus)
-        rows.append(Row(name, system.missing, cells))
-    return rows
+    for (name, measure), mean, low, high in zip(columns, means, lows, highs, strict=True):
+        rows[name].cells[measure] = Cell(float(mean), float(low), float(high), tests[measure].get(name))
+    return [*rows.values()]
 
 
 def _tests(scores: Mapping[str, Scores], measure: str, settings: Comparison) -> dict[str, Versus]:
     """One Holm family: every system but the baseline, on one measure."""
-    if settings.baseline is None:
+    values = {name: system.of(measure) for name, system in scores.items() if measure in system.measures}
+    if settings.baseline not in values:
         return {}
-    reference = scores[settings.baseline].of(measure)
-    others = [name for name in scores if name != settings.baseline]
-    tests = [paired_test(scores[name].of(measure), reference) for name in others]
+    reference = values.pop(settings.baseline)
+    tests = [paired_test(ours, reference) for ours in values.values()]
     corrected = holm([test.p for test in tests])
     return {
         name: Versus(test, p, p < settings.alpha)
-        for name, test, p in zip(others, tests, corrected, strict=True)
+        for name, test, p in zip(values, tests, corrected, strict=True)
     }

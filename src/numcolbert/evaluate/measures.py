@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,11 +23,22 @@ class Scores:
     measures: tuple[str, ...]
     queries: tuple[str, ...]
     values: NDArray[np.float64]  # [queries, measures]
-    missing: int
+    unanswered: frozenset[str] = frozenset()
     """Judged queries for which the run holds nothing."""
+
+    @property
+    def missing(self) -> int:
+        return len(self.unanswered)
 
     def of(self, measure: str) -> NDArray[np.float64]:
         return self.values[:, self.measures.index(measure)]  # [queries]
+
+    def on(self, queries: Collection[str]) -> Scores:
+        """The same of some of the queries."""
+        wanted = frozenset(queries)
+        rows = [row for row, query in enumerate(self.queries) if query in wanted]
+        some = tuple(self.queries[row] for row in rows)
+        return Scores(self.measures, some, self.values[rows], self.unanswered & wanted)
 
     def means(self) -> dict[str, float]:
         return dict(zip(self.measures, self.values.mean(axis=0).tolist(), strict=True))
@@ -66,7 +77,7 @@ def measure(run: Run, qrels: Qrels, measures: Sequence[str] = DEFAULT_MEASURES) 
         if m.NAME == "RR" and cutoff is not None:
             reciprocal = values[:, column[name]]
             reciprocal[reciprocal < 1 / cutoff - 1e-12] = 0.0
-    return Scores(names, queries, values, missing=len(queries) - len(judged))
+    return Scores(names, queries, values, unanswered=frozenset(row.keys() - judged.keys()))
 
 
 def measure_all(

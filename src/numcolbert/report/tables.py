@@ -25,15 +25,7 @@ def table_grid(table: Table, comparison: Comparison) -> Grid:
     rows = [
         [
             Entry(row.system),
-            *(
-                Entry(
-                    f"{row.cells[measure].mean:.3f}",
-                    best=len(table.rows) > 1 and row.cells[measure].mean == table.best(measure),
-                    mark=_mark(row.cells[measure]),
-                    detail=_detail(row.cells[measure], comparison),
-                )
-                for measure in comparison.measures
-            ),
+            *(_entry(row.cells.get(measure), measure, table, comparison) for measure in comparison.measures),
         ]
         for row in table.rows
     ]
@@ -42,6 +34,17 @@ def table_grid(table: Table, comparison: Comparison) -> Grid:
         ["system", *comparison.measures],
         rows,
         _notes(table, comparison),
+    )
+
+
+def _entry(cell: Cell | None, measure: str, table: Table, comparison: Comparison) -> Entry:
+    if cell is None:
+        return Entry("–", detail=f"not measured by {measure}")
+    return Entry(
+        f"{cell.mean:.3f}",
+        best=len(table.rows) > 1 and cell.mean == table.best(measure),
+        mark=_mark(cell),
+        detail=_detail(cell, comparison),
     )
 
 

@@ -48,7 +48,7 @@ def main_grid(table: BenchmarkTable) -> Grid:
         columns += [f"paper {measure}" for measure in spec.paper_measures]
     rows = []
     for row, state in zip(spec.rows, table.states, strict=True):
-        if table.is_suite and state.path is None:
+        if table.is_suite and row.name not in table.measured:
             continue  # the table of the whole benchmark says what it needs
         ours = [*(measured.get(row.name) or [Entry("–", detail=state.how)] * len(spec.measures))]
         if comparison is not None and row.name in measured:
@@ -67,14 +67,11 @@ def main_grid(table: BenchmarkTable) -> Grid:
     if any(row.upper_bound for row in spec.rows):
         notes.append("* An upper bound: it is given the query's condition.")
     notes += _kept(table)
+    notes += _from_earlier(table)
     notes += [f"{s.name} {s.warning}." for s in table.states if s.warning]
     if not table.is_suite:
-        notes += [
-            f"{row.name}: {row.note}"
-            for row, state in zip(spec.rows, table.states, strict=True)
-            if row.note and state.path is not None
-        ]
-    missing = [state for state in table.states if state.path is None]
+        notes += [f"{row.name}: {row.note}" for row in spec.rows if row.note and row.name in table.measured]
+    missing = [state for state in table.states if state.name not in table.measured]
     if table.is_suite and missing:
         notes.append("Not measured: " + ", ".join(state.name for state in missing) + ".")
     elif missing:
@@ -89,9 +86,10 @@ def main_grid(table: BenchmarkTable) -> Grid:
 def cell_is_best(comparison: Comparison, spec: TableSpec, system: str, measure: str) -> bool:
     """Whether no other system is better; upper bounds do not compete."""
     bounds = {row.name for row in spec.rows if row.upper_bound}
-    means = {row.system: row.cells[measure].mean for row in comparison.overall.rows}
+    rows = comparison.overall.rows
+    means = {row.system: row.cells[measure].mean for row in rows if measure in row.cells}
     rivals = [mean for name, mean in means.items() if name not in bounds]
-    return len(rivals) > 1 and means[system] == max(rivals)
+    return len(rivals) > 1 and means.get(system) == max(rivals)
 
 
 def _fact(value: float | None) -> Entry:
@@ -110,9 +108,22 @@ def _kept(table: BenchmarkTable) -> list[str]:
     shares = [
         f"{rows[spec.subject].cells[m].mean / rows[reference].cells[m].mean:.1%} of its {m}"
         for m in comparison.measures
-        if rows[reference].cells[m].mean
+        if m in rows[spec.subject].cells and m in rows[reference].cells and rows[reference].cells[m].mean
     ]
-    return [f"{spec.subject} against {reference}: " + ", ".join(shares) + "."]
+    return [f"{spec.subject} against {reference}: " + ", ".join(shares) + "."] if shares else []
+
+
+def _from_earlier(table: BenchmarkTable) -> list[str]:
+    """Which rows were not measured from run files."""
+    if table.refused:
+        return [table.refused]
+    kept = [state.name for state in table.states if state.kept]
+    if not kept:
+        return []
+    everything = len(kept) == len(table.measured)
+    note = f"From kept measures, without run files: {'all rows' if everything else ', '.join(kept)}."
+    lacking = any(not set(table.spec.measures) <= set(table.measured[name].scores.measures) for name in kept)
+    return [note + (" Not all measures were kept of each (–)." if lacking else "")]
 
 
 def first_paragraph(
@@ -144,7 +155,12 @@ def report_page(
     if pictures:
         sections.append(Section("Figures", pictures=pictures))
     first = first_paragraph(tables, note)
-    editions = {t.benchmark: t.fingerprint[:12] for _, made in tables for t in made if not t.is_suite}
+    editions = {
+        t.benchmark: t.asked.fingerprint[:12] or "of an unknown edition"
+        for _, made in tables
+        for t in made
+        if not t.is_suite
+    }
     facts = {
         "benchmarks": ", ".join(f"{name} {edition}" for name, edition in editions.items())
         + " (hash of passages and queries)",
@@ -168,7 +184,7 @@ def run_lines(table: BenchmarkTable, runs: Path) -> list[str]:
     for state in table.states:
         place = f" ({state.path.relative_to(runs)})" if state.path and state.path.is_relative_to(runs) else ""
         lines.append(f"{table.benchmark}: {state.name}: {state.how}{place}")
-    return lines
+    return [*lines, f"{table.benchmark}: {table.refused}"] if table.refused else lines
 
 
 def _short(value: float) -> str:

@@ -44,8 +44,8 @@ def _versus(tables: Sequence[BenchmarkTable], row: str) -> dict[str, Versus]:
     tests = {}
     for table in tables:
         for measured in table.comparison.overall.rows if table.comparison else ():
-            cell = measured.cells[table.spec.measures[0]]
-            if measured.system == row and cell.versus is not None:
+            cell = measured.cells.get(table.spec.measures[0])
+            if measured.system == row and cell is not None and cell.versus is not None:
                 tests[table.benchmark] = cell.versus
     return tests
 

@@ -30,15 +30,18 @@ Draw = Callable[[Path], Picture]
 def operator_pictures(table: BenchmarkTable, folder: Path) -> list[Picture]:
     """Bars by operator, one figure a measure; none for tables without operators."""
     comparison = table.comparison
-    if comparison is None or not table.spec.operators:
+    parts = comparison.tables[1:] if comparison is not None else []
+    if comparison is None or not parts:
         return []
-    parts = comparison.tables[1:]
     pictures = []
     for measure in comparison.measures:
         values = {
             row.system: {part.name: part.rows[i].cells[measure].mean for part in parts}
             for i, row in enumerate(comparison.overall.rows)
+            if measure in row.cells
         }
+        if not values:
+            continue  # kept measures may lack this one
         name = f"operators-{table.benchmark.replace('/', '-')}-{measure.replace('@', '')}"
         path = operator_bars(values, measure, folder / f"{name}.png")
         pictures.append(Picture(path, f"{table.benchmark}: {measure} by operator"))
@@ -58,7 +61,7 @@ def nbits_pictures(table: BenchmarkTable, folder: Path) -> list[Picture]:
     curves: dict[str, dict[int, float]] = {}
     for row in table.comparison.overall.rows:
         found = _BITS.fullmatch(row.system)
-        if found:
+        if found and measure in row.cells:
             bits = int(found["bits"]) if found["bits"] else EXACT_BITS
             curves.setdefault(found["model"], {})[bits] = row.cells[measure].mean
     if not any(len(curve) > 1 for curve in curves.values()):

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from numcolbert.files import replacing_folder, sha256
+from numcolbert.files import replacing_folder
 from numcolbert.report.grid import to_latex, to_markdown
 from numcolbert.report.html import write
-from numcolbert.reproduce import per_query
 from numcolbert.reproduce.engines import EngineRow, engine_grid
+from numcolbert.reproduce.kept_file import FILE, kept_json
+from numcolbert.reproduce.measured import Kept, Measured
 from numcolbert.reproduce.page import first_paragraph, report_page, table_grids
 from numcolbert.reproduce.pictures import Draw, nbits_pictures, operator_pictures
+from numcolbert.reproduce.rows import RowState
 from numcolbert.reproduce.spec import TableSpec
 from numcolbert.reproduce.summary import summary
 from numcolbert.reproduce.table import BenchmarkTable
@@ -29,10 +31,12 @@ def write_report(
     drawings: Sequence[Draw] = (),
     engines: Sequence[EngineRow] = (),
     note: str = "",
+    kept: Kept | None = None,
     overwrite: bool = False,
 ) -> None:
     """Write the folder; `drawings` are further figures, `engines` what the engine benchmark measured, `note`
-    is put before the summary."""
+    is put before the summary. What is `kept` of an earlier report stays, also what these tables do not show.
+    """
     with replacing_folder(folder, overwrite=overwrite) as aside:
         figures = aside / "figures"
         pictures = [
@@ -50,9 +54,17 @@ def write_report(
         (aside / "tables.md").write_text("\n".join(parts), encoding="utf-8")
         latex = "\n".join(to_latex(grid) for _, group in grids for grid in group)
         (aside / "tables.tex").write_text(latex, encoding="utf-8")
-        everything = [table for _, tables in made for table in tables]
-        (aside / per_query.FILE).write_text(per_query.as_json(everything), encoding="utf-8")
+        (aside / FILE).write_text(kept_json(with_measures(kept or Kept(), made)), encoding="utf-8")
         (aside / "results.json").write_text(json.dumps(as_values(made), indent=1), encoding="utf-8")
+
+
+def with_measures(kept: Kept, made: Made) -> Kept:
+    """What is kept, and what these tables measured."""
+    for spec, tables in made:
+        for table in tables:
+            new = {row.system: table.measured[row.name] for row in spec.rows if row.name in table.measured}
+            kept = kept.updated(table.asked, new)
+    return kept
 
 
 def as_values(made: Made) -> list[dict[str, Any]]:
@@ -61,18 +73,9 @@ def as_values(made: Made) -> list[dict[str, Any]]:
         {
             "table": spec.title,
             "benchmark": table.benchmark,
-            "fingerprint": table.fingerprint,
+            "fingerprint": table.asked.fingerprint,
             "summary": summary(table),
-            "rows": [
-                {
-                    "name": s.name,
-                    "how": s.how,
-                    "measured": s.path is not None,
-                    "facts": s.facts,
-                    "run_sha256": sha256(s.path) if s.path is not None else None,
-                }
-                for s in table.states
-            ],
+            "rows": [_row(state, table.measured.get(state.name)) for state in table.states],
             "paper_data": spec.paper_data.get(table.benchmark),
             "paper": _paper(spec, table.benchmark),
             "paper_measures": list(spec.paper_measures),
@@ -81,6 +84,16 @@ def as_values(made: Made) -> list[dict[str, Any]]:
         for spec, tables in made
         for table in tables
     ]
+
+
+def _row(state: RowState, measured: Measured | None) -> dict[str, Any]:
+    return {
+        "name": state.name,
+        "how": state.how,
+        "measured": measured is not None,
+        "facts": dict(state.facts),
+        "run_sha256": measured.run_sha256 if measured else None,
+    }
 
 
 def _paper(spec: TableSpec, benchmark: str) -> dict[str, list[float]]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from numcolbert.evaluate.compare import Comparison, Row, Table
-from numcolbert.reproduce.per_query import MEASURE, compare_pair
+from numcolbert.evaluate.significance import paired_test
 from numcolbert.reproduce.spec import TableSpec
 from numcolbert.reproduce.table import BenchmarkTable
+
+MEASURE = "nDCG@10"
+"""By which rivals, suites and operators are told of, where a table has it."""
 
 
 def summary(table: BenchmarkTable) -> str:
@@ -16,7 +19,9 @@ def summary(table: BenchmarkTable) -> str:
     if comparison is None:
         return f"{table.benchmark}: no system has been measured yet."
     measure = comparison.measures[0]
-    rows = _competing(comparison.overall, spec)
+    rows = _competing(comparison.overall, spec, measure)
+    if not rows:
+        return f"{table.benchmark}: no system has been measured by {measure} yet."
     subject = rows.get(spec.subject)
     if subject is None:
         best = _best(rows, measure)
@@ -36,15 +41,18 @@ def summary(table: BenchmarkTable) -> str:
         text += f" and loses to {names}"
     elif len(rows) > 1:
         text += f", the best of {len(rows)} systems"
-    return f"{text}.{_other_measures(rows, comparison, spec)}{_against_baseline(subject, spec, measure)}" + (
+    return f"{text}.{_other_measures(comparison, spec)}{_against_baseline(subject, spec, measure)}" + (
         "".join(_against_rival(table, rival) for rival in spec.rivals)
     )
 
 
-def _other_measures(rows: dict[str, Row], comparison: Comparison, spec: TableSpec) -> str:
+def _other_measures(comparison: Comparison, spec: TableSpec) -> str:
     """By which of the other measures somebody is better."""
     behind = []
     for measure in comparison.measures[1:]:
+        rows = _competing(comparison.overall, spec, measure)
+        if spec.subject not in rows:
+            continue
         ours, best = rows[spec.subject].cells[measure].mean, _best(rows, measure)
         if best.cells[measure].mean > ours:
             behind.append(f"{measure} ({ours:.3f}, {best.system} {best.cells[measure].mean:.3f})")
@@ -60,9 +68,12 @@ def _against_baseline(subject: Row, spec: TableSpec, measure: str) -> str:
 
 
 def _against_rival(table: BenchmarkTable, rival: str) -> str:
-    test = compare_pair(table, table.spec.subject, rival)
-    if test is None or table.comparison is None:
+    values = {
+        name: one.scores.of(MEASURE) for name, one in table.measured.items() if MEASURE in one.scores.measures
+    }
+    if table.spec.subject not in values or rival not in values or table.comparison is None:
         return ""
+    test = paired_test(values[table.spec.subject], values[rival])
     return _against(rival, test.difference, test.p, test.p < table.comparison.alpha, "")
 
 
@@ -92,12 +103,12 @@ def operators_summary(tables: Sequence[BenchmarkTable]) -> str:
 def _behind(parts: Sequence[tuple[str, Table, BenchmarkTable]], what: str) -> str:
     behind, measured, subject = [], 0, ""
     for name, part, table in parts:
-        rows = _competing(part, table.spec)
+        measure = MEASURE if MEASURE in table.spec.measures else table.spec.measures[0]
+        rows = _competing(part, table.spec, measure)
         if table.spec.subject not in rows:
             continue
         subject = table.spec.subject
         measured += 1
-        measure = MEASURE if MEASURE in table.spec.measures else table.spec.measures[0]
         best, ours = _best(rows, measure), rows[subject].cells[measure].mean
         if best.cells[measure].mean > ours:
             behind.append(f"{name} ({ours:.3f}, {best.system} {best.cells[measure].mean:.3f})")
@@ -123,10 +134,10 @@ def shipped_summary(tables: Sequence[BenchmarkTable]) -> str:
     return f"{tables[0].spec.shipped} loses to {tables[0].spec.baseline} on {', '.join(told)}."
 
 
-def _competing(part: Table, spec: TableSpec) -> dict[str, Row]:
-    """The rows by name, without those that use what no real system knows."""
+def _competing(part: Table, spec: TableSpec, measure: str) -> dict[str, Row]:
+    """The rows by name that have the measure, without those that use what no real system knows."""
     bounds = {row.name for row in spec.rows if row.upper_bound}
-    return {row.system: row for row in part.rows if row.system not in bounds}
+    return {row.system: row for row in part.rows if row.system not in bounds and measure in row.cells}
 
 
 def _best(rows: dict[str, Row], measure: str) -> Row:
