@@ -88,7 +88,7 @@ def test_runs_win_and_the_rest_is_kept(benchmarks: Path, runs: Path, tmp_path: P
     )
     assert {"deepquant", "numcolbert-plaid4"} <= set(kept.systems["openfinquant"]), "no row of this table"
     assert set(kept.systems["openfinquant/bounds"]) == set(RUNS)
-    note = "From kept measures, without run files: BM25 (whole query), ColBERT_ft, DeepQuant."
+    note = "From kept measures, without run files: BM25 (whole query); ColBERT_ft; DeepQuant."
     assert note in (report / "tables.md").read_text()
 
 

@@ -121,7 +121,8 @@ def _from_earlier(table: BenchmarkTable) -> list[str]:
     if not kept:
         return []
     everything = len(kept) == len(table.measured)
-    note = f"From kept measures, without run files: {'all rows' if everything else ', '.join(kept)}."
+    # Names of rows hold commas.
+    note = f"From kept measures, without run files: {'all rows' if everything else '; '.join(kept)}."
     lacking = any(not set(table.spec.measures) <= set(table.measured[name].scores.measures) for name in kept)
     return [note + (" Not all measures were kept of each (–)." if lacking else "")]
 
