@@ -1,6 +1,6 @@
 """Bring a shipped model's facts.json and card up to date with its recorded run.
 
-    python scripts/model_facts.py models/numcolbert-minilm default-12k --baseline ft-3k --baseline ft-12k
+    python scripts/model_facts.py models/numcolbert-minilm default-12k-average0.1 --baseline ft-3k-average0.1
 
 Results and recipe come from docs/results/runs/; what else facts.json says (data, summary, limits, parity and
 speed) is kept as it stands.
@@ -42,7 +42,8 @@ def measured(run: Row, baselines: list[Row], name: str) -> Row:
 
 
 def label(run: Row) -> str:
-    return f"ColBERT_ft {run['end']['step']:,} steps"
+    averaged = ", averaged" if run["recipe"]["run"]["start_share"] else ""
+    return f"ColBERT_ft {run['end']['step']:,} steps{averaged}"
 
 
 def results(run: Row, baselines: list[Row]) -> dict[str, list[Row]]:
@@ -92,6 +93,7 @@ def main() -> None:
         **{key: run["recipe"][key] for key in ("optimiser", "loss")},
         "mix": run["recipe"]["data"]["mix"],
         "digits": run["recipe"]["model"]["encoder"]["digits"],
+        "share of the start's weights": run["recipe"]["run"]["start_share"],
     }
     file.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_card(chosen.model, read_facts(file))

@@ -3,7 +3,11 @@
     python scripts/record_run.py runs/default --recipe default --name default-12k --what "the default"
 
 Takes the folder that `numcolbert train` leaves behind. The command recorded is the named built-in recipe with
-every setting in which the run differs from it.
+every setting in which the run differs from it. A model averaged with its start is recorded from the run it
+was made of and the results of its evaluation:
+
+    python scripts/record_run.py --average default-12k --share 0.1 --results evaluated/results.json \
+        --recipe default --name default-12k-average0.1 --what "the default"
 """
 
 from __future__ import annotations
@@ -89,11 +93,28 @@ def record(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def averaged(chosen: argparse.Namespace) -> dict[str, Any]:
+    (source,) = RUNS.glob(f"*-{chosen.average}.json")
+    run: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+    made_with = run["recipe"] | {"run": run["recipe"]["run"] | {"start_share": chosen.share}}
+    return run | {
+        "run": chosen.name,
+        "what": chosen.what,
+        "date": date.today().isoformat(),
+        "command": command(chosen.recipe, made_with),
+        "recipe": made_with,
+        "results": json.loads(chosen.results.read_text(encoding="utf-8")),
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--average", metavar="RUN", help="a recorded run, whose model was averaged")
+    parser.add_argument("--share", type=float, help="of the start's weights in the average")
+    parser.add_argument("--results", type=Path, help="results.json of the average")
     parser.add_argument("--recipe", required=True, help="built-in recipe that is closest")
     parser.add_argument("--name", required=True)
     parser.add_argument("--what", required=True, help="a few words for the table")
@@ -101,7 +122,7 @@ def main() -> None:
     parser.add_argument("--remarks", default="")
     parser.add_argument("--strip", default="", help="folder to leave out of the paths in the recipe")
     chosen = parser.parse_args()
-    made = record(chosen.folder, chosen)
+    made = averaged(chosen) if chosen.average else record(chosen.folder, chosen)
     target = RUNS / f"{made['date']}-{chosen.name}.json"
     target.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 

@@ -57,7 +57,9 @@ def operator_bars(values: Mapping[str, Mapping[str, float]], measure: str, path:
     for number, (system, means) in enumerate(values.items()):
         places = [i - 0.4 + width * (number + 0.5) for i in range(len(operators))]
         heights = [means.get(operator, 0.0) for operator in operators]
-        axes.bar(places, heights, width * 0.92, label=system, color=COLOURS[number % len(COLOURS)])
+        # From the end, so that the last system, the one a table is about, has the first and strongest colour.
+        colour = COLOURS[(len(values) - 1 - number) % len(COLOURS)]
+        axes.bar(places, heights, width * 0.92, label=system, color=colour)
     axes.set_xticks(range(len(operators)), operators)
     axes.set_ylabel(measure)
     axes.set_ylim(0, 1)
