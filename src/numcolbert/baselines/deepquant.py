@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss, normalize
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from numcolbert.train.recipe import Recipe
 
 OPERATORS = ("=", ">", "<")
+HEADS = "heads.safetensors"
 
 
 @dataclass(frozen=True)
@@ -185,7 +188,7 @@ class DeepQuant(nn.Module):
         self.backbone.save_pretrained(str(folder / "backbone"))
         (folder / "tokenizer.json").write_text(text.tokenizer, encoding="utf-8")
         rest = {k: v for k, v in self.state_dict().items() if not k.startswith("backbone.")}
-        torch.save(rest, folder / "heads.pt")
+        save_file({name: tensor.contiguous() for name, tensor in rest.items()}, folder / HEADS)
         (folder / "deepquant.json").write_text(json.dumps(asdict(self.settings)), encoding="utf-8")
 
 
@@ -209,9 +212,9 @@ def load_deepquant(folder: Path) -> tuple[DeepQuant, DeepQuantText]:
     try:
         settings = DeepQuantSettings(**json.loads((folder / "deepquant.json").read_text(encoding="utf-8")))
         model = DeepQuant(AutoModel.from_pretrained(str(folder / "backbone")).float(), settings)
-        heads = torch.load(folder / "heads.pt", map_location="cpu", weights_only=True)
+        heads = load_file(folder / HEADS)
         text = (folder / "tokenizer.json").read_text(encoding="utf-8")
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, SafetensorError) as error:
         raise ModelError(
             f"'{folder}' is not a DeepQuant model: {error}.", hint="train one: python -m numcolbert.baselines"
         ) from error

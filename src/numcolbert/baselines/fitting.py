@@ -34,6 +34,11 @@ GROUPS = "document_groups"
 """Rows of (first, last + 1, longest); stays on the host, for it steers the computation."""
 
 
+LENGTHS = 2
+"""Groups of passages by length. Every kernel is started from Python here, once a group: few large groups keep
+a GPU busier than many tight ones."""
+
+
 class Prepare(Protocol):
     """Turns triples into tensors; runs in the worker processes, so it must be picklable."""
 
@@ -71,7 +76,7 @@ def _as_it_is(arrays: Any) -> Any:
 
 def by_length(mask: Tensor) -> tuple[Tensor, Batch]:
     """An order of padded texts by length, and what a batch must say of it. `mask`: [texts, tokens]."""
-    arrays = group_by_length(mask.sum(dim=1).tolist())
+    arrays = group_by_length(mask.sum(dim=1).tolist(), LENGTHS)
     order = torch.from_numpy(arrays["document_order"])
     return order, {"document_order": order, GROUPS: torch.from_numpy(arrays["document_groups"])}
 
