@@ -24,6 +24,7 @@ from numcolbert.data.pool import Pool
 from numcolbert.data.query_words import Wording, normal
 from numcolbert.data.thresholds import round_between
 from numcolbert.errors import ConflictError, InputError, UsageError
+from numcolbert.evaluate.trec import read_qrels
 from numcolbert.quantities import conditions, extract
 
 SETTINGS = BenchmarkSettings(name="toy", queries=24, development=6, suite=4)
@@ -141,6 +142,24 @@ def test_the_files_read_back(pool: Pool, made: JudgedSet, folder: Path) -> None:
     assert len(read_benchmark(folder / "dev").queries) == 6
     assert len(read_benchmark(folder / "suites" / "bounds").queries) >= 1
     assert "test queries | 24" in (folder / "card.md").read_text()
+
+
+def test_passages_about_the_concept(pool: Pool, made: JudgedSet, folder: Path) -> None:
+    """Each file agrees with the judgements, and its passages hold the concept, by an independent reading."""
+    sets = {folder: made.test, folder / "dev": made.development}
+    sets |= {folder / "suites" / name: queries for name, queries in made.suites.items()}
+    assert not (folder / "suites" / "two_conditions" / "about.trec").exists()
+    texts = {document.id: document.text for document in read_benchmark(folder).documents()}
+    for place, queries in sets.items():
+        if place.name == "two_conditions":
+            continue
+        about, qrels = (read_qrels(place / name) for name in ("about.trec", "qrels.trec"))
+        assert list(about) == [query.id for query in queries]
+        for query in queries:
+            asked = query.asked[0]
+            assert {d: 1 for d, grade in about[query.id].items() if grade} == qrels[query.id]
+            assert len(qrels[query.id]) < len(about[query.id]) <= len(query.relevant) + query.negatives
+            assert all(value_in(texts[document], WORDS[asked.pair[0]]) for document in about[query.id])
 
 
 def test_held_out_names_unseen_pairs_and_every_threshold(made: JudgedSet, folder: Path) -> None:

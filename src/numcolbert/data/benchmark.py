@@ -52,10 +52,14 @@ class JudgedQuery:
     asked: list[Condition]
     relevant: list[int]
     """Rows of the pool's sentences."""
-    negatives: int
-    """Passages of the same pair that violate the condition."""
+    violating: list[int]
+    """Rows about the same pair, or one of two, that violate the condition; later queries may remove some."""
     expanded: bool
     seen: bool
+
+    @property
+    def negatives(self) -> int:
+        return len(self.violating)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +256,7 @@ class Builder:
             text=text,
             asked=conditions,
             relevant=sorted(relevant),
-            negatives=len(kept_negatives),
+            violating=sorted(kept_negatives),
             expanded=False,
             seen=all(pair.key not in self.made.unseen for pair, _, _ in parts),
         )

@@ -29,12 +29,12 @@ def write(pool: Pool, made: JudgedSet, folder: Path, *, overwrite: bool = False)
             for row in range(len(pool.sentences)):
                 if row not in made.removed:
                     _line(file.write, {"_id": document_id(pool, row), "text": pool.sentences[row]})
-        _write_set(pool, aside, made.test)
+        _write_set(pool, aside, made.test, made.removed)
         for name, belongs in SUBSETS.items():
             _write_qrels(pool, aside / "qrels" / f"{name}.trec", filter(belongs, made.test))
-        _write_set(pool, aside / "dev", made.development)
+        _write_set(pool, aside / "dev", made.development, made.removed)
         for name, queries in made.suites.items():
-            _write_set(pool, aside / "suites" / name, queries)
+            _write_set(pool, aside / "suites" / name, queries, made.removed)
         _dump(aside / "held_out.json", held_out(made))
         (aside / "card.md").write_text(card(pool, made, counts), encoding="utf-8")
     return counts
@@ -123,12 +123,13 @@ that training must not use.
 """
 
 
-def _write_set(pool: Pool, folder: Path, queries: Sequence[JudgedQuery]) -> None:
+def _write_set(pool: Pool, folder: Path, queries: Sequence[JudgedQuery], removed: set[int]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "queries.jsonl").open("w", encoding="utf-8") as file:
         for query in queries:
             _line(file.write, {"_id": query.id, "text": query.text})
     _write_qrels(pool, folder / "qrels.trec", queries)
+    _write_about(pool, folder / "about.trec", queries, removed)
     _dump(folder / "attributes.json", {query.id: attributes(query) for query in queries})
 
 
@@ -138,6 +139,21 @@ def _write_qrels(pool: Pool, path: Path, queries: Iterable[JudgedQuery]) -> None
         for query in queries:
             for row in query.relevant:
                 file.write(f"{query.id} 0 {document_id(pool, row)} 1\n")
+
+
+def _write_about(pool: Pool, path: Path, queries: Sequence[JudgedQuery], removed: set[int]) -> None:
+    """Who speaks of the query's concept and dimension: 1 satisfies the condition, 0 violates it.
+
+    With two conditions there is no such pair of answers, and a set of such queries has no file.
+    """
+    simple = [query for query in queries if len(query.asked) == 1]
+    if not simple:
+        return
+    with path.open("w", encoding="utf-8") as file:
+        for query in simple:
+            relevant = set(query.relevant)
+            for row in sorted(relevant.union(query.violating) - removed):
+                file.write(f"{query.id} 0 {document_id(pool, row)} {int(row in relevant)}\n")
 
 
 def _dump(path: Path, value: Any) -> None:
