@@ -35,6 +35,13 @@ def evaluate(
     attributes: Annotated[
         Path | None, typer.Option("--attributes", help="attributes.json: measure each operator on its own.")
     ] = None,
+    errors: Annotated[
+        bool,
+        typer.Option(
+            "--errors",
+            help="Also say whether concepts or numbers are wrong; reads about.trec beside the qrels.",
+        ),
+    ] = False,
     measures: Annotated[
         list[str] | None, typer.Option("--measures", "-m", help="ir-measures names; repeat or use commas.")
     ] = None,
@@ -60,10 +67,12 @@ def evaluate(
     """
     from numcolbert.evaluate.compare import compare
     from numcolbert.evaluate.measures import DEFAULT_MEASURES, canonical_measures
-    from numcolbert.evaluate.slices import suite_slices
+    from numcolbert.evaluate.slices import Slice, suite_slices
     from numcolbert.evaluate.trec import read_qrels, read_run
+    from numcolbert.evaluate.wrong_hits import wrong_hits
     from numcolbert.report.grid import to_latex, to_markdown
-    from numcolbert.report.tables import comparison_grids
+    from numcolbert.report.tables import comparison_grids, comparison_json
+    from numcolbert.report.wrong_hits import wrong_hits_grid
     from numcolbert.train.benchmarks import read_corpus
 
     if as_json + markdown + latex > 1:
@@ -78,11 +87,13 @@ def evaluate(
     documents = set(read_corpus(corpus).ids) if corpus else None
     judged = read_qrels(qrels, documents=documents)
     slices = _slices(judged, subsets, attributes)
+    parts = _parts_with_concepts([Slice("all", judged), *slices], qrels.parent, suites) if errors else []
     if suites is not None:
         slices += suite_slices(suites)
     known = None if ignore_unknown else {query for part in slices for query in part.qrels} | judged.keys()
+    hits = {name: read_run(path, queries=known, documents=documents) for name, path in files.items()}
     comparison = compare(
-        {name: read_run(path, queries=known, documents=documents) for name, path in files.items()},
+        hits,
         judged,
         _baseline_name(baseline, files),
         dataset=dataset or qrels.resolve().parent.name or "all",
@@ -93,10 +104,13 @@ def evaluate(
         seed=seed,
     )
     grids = comparison_grids(comparison)
+    wrong = [shares for part, about in parts for shares in wrong_hits(hits, part, about, seed=seed)]
+    wrong_grids = [wrong_hits_grid(comparison.dataset, wrong, comparison.level)] if errors else []
     if html is not None:
-        _write_page(html, comparison, grids)
+        _write_page(html, comparison, grids, wrong_grids)
+    grids += wrong_grids
     if as_json:
-        print_json(comparison)
+        print_json(comparison_json(comparison) | ({"errors": wrong} if errors else {}))
     elif markdown:
         typer.echo("\n".join(map(to_markdown, grids)), nl=False)
     elif latex:
@@ -154,7 +168,21 @@ def _slices(judged: Qrels, subsets: Path | None, attributes: Path | None) -> lis
     return slices
 
 
-def _write_page(path: Path, comparison: Comparison, grids: list[Grid]) -> None:
+def _parts_with_concepts(parts: list[Slice], folder: Path, suites: Path | None) -> list[tuple[Slice, Qrels]]:
+    """Each part with what its passages are about; a suite whose queries have two conditions does not say."""
+    from numcolbert.evaluate.slices import suite_slices
+    from numcolbert.evaluate.wrong_hits import find_about, read_about
+
+    about = read_about(folder)
+    found = [(part, about) for part in parts]
+    if suites is not None:
+        for part in suite_slices(suites):
+            if find_about(suites / part.name):
+                found.append((part, read_about(suites / part.name)))
+    return found
+
+
+def _write_page(path: Path, comparison: Comparison, grids: list[Grid], wrong: list[Grid]) -> None:
     from numcolbert import __version__
     from numcolbert.report.html import Page, Section, write
 
@@ -162,6 +190,8 @@ def _write_page(path: Path, comparison: Comparison, grids: list[Grid]) -> None:
     sections = [Section("All queries", [first])]
     if rest:
         sections.append(Section("Parts of the query set", rest))
+    if wrong:
+        sections.append(Section("Wrong concepts and wrong numbers", wrong))
     facts = {
         "software": f"numcolbert {__version__}",
         "intervals": f"{comparison.level:.0%} bootstrap over queries, {comparison.resamples:,} resamples, "

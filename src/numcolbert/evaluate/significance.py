@@ -107,14 +107,31 @@ def bootstrap_intervals(
 
     Every column meets the same resampled queries, so intervals of systems side by side are comparable.
     """
-    queries = len(values)
-    if not queries:
-        raise InputError("There are no queries to resample.", hint="check the qrels file")
-    drawn = np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), resamples)
-    means = drawn @ values / queries  # [resamples, columns]
+    means = _draws(len(values), resamples, seed) @ values / len(values)  # [resamples, columns]
     tail = (1 - level) / 2
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
     return low, high
+
+
+def bootstrap_ratio(
+    parts: Values, wholes: Values, *, level: float = 0.95, resamples: int = 2000, seed: int = 0
+) -> tuple[float, float]:
+    """Percentile interval of sum(parts) / sum(wholes), each [queries], where some of `wholes` is not zero.
+
+    The draws are those of `bootstrap_intervals`. One that meets only zeros has no ratio and is left out.
+    """
+    drawn = _draws(len(wholes), resamples, seed)
+    above, below = drawn @ parts, drawn @ wholes  # [resamples]
+    tail = (1 - level) / 2
+    low, high = np.quantile(above[below > 0] / below[below > 0], [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _draws(queries: int, resamples: int, seed: int) -> NDArray[np.int64]:
+    """How often each draw holds each query, [resamples, queries]."""
+    if not queries:
+        raise InputError("There are no queries to resample.", hint="check the qrels file")
+    return np.random.default_rng(seed).multinomial(queries, np.full(queries, 1 / queries), resamples)
 
 
 def _same_queries(first: Values, second: Values) -> None:

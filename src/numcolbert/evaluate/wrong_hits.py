@@ -1,0 +1,129 @@
+"""What is wrong with a wrong hit: its concept, or its number?
+
+A query asks for a concept and a condition ("net income", "above 2 billion dollars"); R passages are relevant.
+Three shares of the first R hits of a run say where it fails:
+
+concept  hits about the query's concept and dimension, whatever their value; mean over queries
+number   of the hits about the concept those whose value satisfies the condition; over the hits of all queries
+         together (micro-average), for a query without any such hit says nothing about numbers
+both     hits that satisfy the condition: R-precision, mean over queries
+
+A place that a run leaves empty is wrong. `both` is close to `concept` times `number`, but not the same: hits
+weigh equally in `number`, queries in the other two.
+
+What passages are about stands in `about.trec` beside the judgements: `query 0 passage 1` where the condition
+is satisfied, `query 0 passage 0` where it is violated. Queries with two conditions are not in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from heapq import nlargest
+from pathlib import Path
+
+import numpy as np
+
+from numcolbert.baselines.ranker import Run
+from numcolbert.errors import InputError, NotFoundError
+from numcolbert.evaluate.significance import bootstrap_intervals, bootstrap_ratio
+from numcolbert.evaluate.slices import Slice
+from numcolbert.evaluate.trec import Qrels, read_qrels
+
+ABOUT = "about.trec"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class WrongHits:
+    """One system on one part of a benchmark."""
+
+    system: str
+    part: str
+    queries: int
+    left_out: int
+    """Queries of the part of which nothing is known about concepts, as those with two conditions."""
+    concept: Share
+    number: Share | None
+    """None where no hit is about the concept."""
+    both: Share
+
+
+def find_about(folder: Path) -> Path | None:
+    names = (ABOUT, f"{ABOUT}.xz", f"{ABOUT}.gz")
+    return next((folder / name for name in names if (folder / name).is_file()), None)
+
+
+def read_about(folder: Path) -> Qrels:
+    """What passages are about, of the queries judged in the same folder."""
+    path = find_about(folder)
+    if path is None:
+        raise NotFoundError(
+            f"'{folder}' has no {ABOUT}, which says what passages are about.",
+            hint="build the benchmark again from its pool: 'numcolbert data benchmark' writes it",
+        )
+    return read_qrels(path)
+
+
+def wrong_hits(
+    runs: Mapping[str, Run],
+    part: Slice,
+    about: Qrels,
+    *,
+    level: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> list[WrongHits]:
+    """The shares of every run with bootstrap intervals over queries; none where no query is in `about`."""
+    queries = [query for query in part.qrels if query in about]
+    if not queries:
+        return []
+    _check_agreement(queries, part, about)
+    places = np.array([max(1, len(_relevant(about[query]))) for query in queries], float)
+    found = []
+    for system, run in runs.items():
+        counts = np.array([_count(run.get(query, {}), about[query]) for query in queries], float)
+        shares = counts / places[:, None]  # [queries, (concept, both)]
+        lows, highs = bootstrap_intervals(shares, level=level, resamples=resamples, seed=seed)
+        concept, both = (
+            Share(float(mean), float(low), float(high))
+            for mean, low, high in zip(shares.mean(axis=0), lows, highs, strict=True)
+        )
+        in_concept, in_both = counts.T
+        number = None
+        if in_concept.any():
+            interval = bootstrap_ratio(in_both, in_concept, level=level, resamples=resamples, seed=seed)
+            number = Share(float(in_both.sum() / in_concept.sum()), *interval)
+        left_out = len(part.qrels) - len(queries)
+        found.append(WrongHits(system, part.name, len(queries), left_out, concept, number, both))
+    return found
+
+
+def _check_agreement(queries: Iterable[str], part: Slice, about: Qrels) -> None:
+    """Both files say which passages satisfy a condition; were they of different builds, `both` would lie."""
+    for query in queries:
+        if _relevant(about[query]) != _relevant(part.qrels[query]):
+            raise InputError(
+                f"{ABOUT} and the qrels of '{part.name}' do not agree on what satisfies query '{query}'.",
+                hint="take both from the same build of the benchmark",
+            )
+
+
+def _count(ranking: Mapping[str, float], passages: Mapping[str, int]) -> tuple[int, int]:
+    """Of the first R hits, how many are about the concept, and how many of these satisfy the condition."""
+    # As trec_eval orders them: single precision, equal scores by id, descending.
+    first = nlargest(
+        len(_relevant(passages)), ranking, key=lambda passage: (np.float32(ranking[passage]), passage)
+    )
+    grades = [passages[passage] for passage in first if passage in passages]
+    return len(grades), sum(grade > 0 for grade in grades)
+
+
+def _relevant(judged: Mapping[str, int]) -> set[str]:
+    return {passage for passage, grade in judged.items() if grade > 0}
