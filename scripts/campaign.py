@@ -1,141 +1,102 @@
-"""Train many recipes on one machine, a few at a time, and see how they do.
+"""Train many recipes on one machine, a few at a time, unattended, and keep what is worth keeping.
 
-    python scripts/campaign.py run runs.toml work --slots 6   start what is in the file, or added to it later
-    python scripts/campaign.py show work                      how far each is, and its development results
+    python scripts/campaign.py run PLAN WORK --slots 6 --seconds 1500 --pack OUT
+    python scripts/campaign.py show WORK            how far each is, and its development results
+    python scripts/campaign.py pack WORK OUT        what `run --pack` does at the end
+    python scripts/campaign.py unpack OUT FOLDER    the same files again
 
-The file names settings that all runs share, and the runs:
+`run` starts what stands in the file PLAN (see campaign_plan.py), or is added to it later. When the seconds
+are over, or at Ctrl-C or SIGTERM, trainings save a checkpoint and end; leave a minute or two for that and for
+packing. Runs go to WORK/runs/<name>, what they say to WORK/logs/<name>.log, what happened to
+WORK/campaign.log.
 
-    common = ["data.pools=[...]", "data.tape=work/tape", "run.steps=3000"]
-    [[runs]]
-    name = "no-gate"
-    recipe = "no-gate"
-    set = ["run.seed=7"]
-    [[runs]]
-    name = "splade"
-    baseline = "splade"
-    recipe = "colbert-ft"
-    rates = [5e-5, 1.5e-4]
-
-Runs go to work/runs/<name>, what they say to work/logs/<name>.log. Several small trainings keep a GPU busier
-than one after the other; NVIDIA's MPS (`nvidia-cuda-mps-control -d`) lets their kernels run side by side.
+Several small trainings keep a GPU busier than one after the other; NVIDIA's MPS
+(`nvidia-cuda-mps-control -d`) lets their kernels run side by side.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
 import sys
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from numcolbert.config import read_toml
+from campaign_log import CampaignLog
+from campaign_pack import Limits, make_room, pack, unpack
+from campaign_run import Campaign
+from campaign_show import show
 from numcolbert.errors import UsageError
 from numcolbert.program import program
 
-LOOK_AGAIN_SECONDS = 1.0
 
-
-def command(run: Mapping[str, Any], common: Sequence[str], work: Path) -> list[str]:
-    output = work / "runs" / run["name"]
-    settings = [*common, *run.get("set", [])]
-    if "baseline" in run:
-        made = [sys.executable, "-m", "numcolbert.baselines", "train", run["baseline"], run["recipe"]]
-        made += ["-o", str(output)]
-        if rates := run.get("rates"):
-            made += ["--rates", *map(str, rates)]
-    else:
-        made = [sys.executable, "-m", "numcolbert.train", run["recipe"]]
-        settings.append(f"run.output={output}")
-    return [*made, *(part for setting in settings for part in ("--set", setting))]
-
-
-def run_all(file: Path, work: Path, slots: int) -> int:
-    """Until all are done; the file is read again all the time, and more runs may be written into it."""
-    chosen = read_toml(file)
-    running: dict[str, subprocess.Popen[bytes]] = {}
-    ended: dict[str, int] = {}
-    (work / "logs").mkdir(parents=True, exist_ok=True)
+def run(chosen: argparse.Namespace) -> int:
+    if chosen.slots < 1:
+        raise UsageError(f"{chosen.slots} slots start nothing.", hint="give --slots 1 or more")
+    if chosen.pack:
+        make_room(chosen.pack)
+    campaign = Campaign(
+        chosen.plan,
+        chosen.work,
+        chosen.slots,
+        seconds=chosen.seconds,
+        only=chosen.only,
+        changes=chosen.changes,
+    )
     try:
-        while True:
-            with suppress(UsageError):  # being written just now: what it said before holds
-                chosen = read_toml(file)
-            for name in [name for name, process in running.items() if process.poll() is not None]:
-                ended[name] = running.pop(name).returncode
-                sys.stderr.write(f"{name} ended with {ended[name]}\n")
-            waiting = [r for r in chosen["runs"] if r["name"] not in running and r["name"] not in ended]
-            for run in waiting[: max(0, slots - len(running))]:
-                with (work / "logs" / f"{run['name']}.log").open("wb") as log:
-                    running[run["name"]] = subprocess.Popen(
-                        command(run, chosen.get("common", []), work), stdout=log, stderr=subprocess.STDOUT
-                    )
-            if not running and not waiting:
-                return int(any(ended.values()))
-            time.sleep(LOOK_AGAIN_SECONDS)
-    finally:
-        for process in running.values():
-            process.terminate()  # a training then saves a checkpoint
-
-
-def lines_of(run: Path) -> Iterator[dict[str, Any]]:
-    for file in (run / "log.jsonl", run / "model" / "log.jsonl", run / "trial" / "log.jsonl"):
-        if file.is_file():
-            for line in file.read_text(encoding="utf-8").splitlines():
-                if line.endswith("}"):  # the last one may be half written
-                    yield json.loads(line)
-            return
-
-
-def development_scores(run: Path) -> dict[str, float]:
-    """nDCG@10 on development queries alone: test queries are no help in choosing."""
-    file = run / "results.json"
-    if not file.is_file():
-        return {}
-    results = json.loads(file.read_text(encoding="utf-8"))
-    if isinstance(results, list):
-        results = {r["name"]: next(iter(r["scores"].values())) for r in results}
-    return {name: scores["nDCG@10"] for name, scores in results.items() if name.endswith("/dev")}
-
-
-def show(work: Path) -> None:
-    for log in sorted((work / "logs").glob("*.log")):
-        folder = work / "runs" / log.stem
-        steps = [line for line in lines_of(folder) if line.get("event", "train") == "train"]
-        cells = [f"{log.stem:24}"]
-        if steps:
-            last = steps[-1]
-            cells.append(f"step {last['step']:>7,}  {last.get('triples_per_s', 0):7,.0f}/s")
-            cells += [f"{key} {last[key]:.3f}" for key in ("retrieval", "gate_mean") if key in last]
-        scores = development_scores(folder)
-        if scores:
-            mean = sum(scores.values()) / len(scores)
-            cells.append(f"dev {mean:.4f}  " + "  ".join(f"{n} {s:.3f}" for n, s in scores.items()))
-        if not steps and not scores:
-            said = log.read_text(encoding="utf-8", errors="replace").replace("\r", "\n").strip()
-            cells.append(said.splitlines()[-1][-200:] if said else "starting")
-        sys.stdout.write("  ".join(cells) + "\n")
+        campaign.run()
+    finally:  # whatever went wrong, what was trained is kept
+        campaign.log.note(campaign.table())
+        if chosen.pack:
+            pack(chosen.work, chosen.pack, campaign.log.say, limits(chosen))
+        sys.stdout.write(campaign.table())
+    return int(any(end.state == "failed" for end in campaign.ended.values()))
 
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
+    chosen = _parser().parse_args(arguments)
+    if chosen.action == "run":
+        return run(chosen)
+    if chosen.action == "pack":
+        pack(chosen.work, chosen.out, CampaignLog(chosen.work).say, limits(chosen))
+    elif chosen.action == "unpack":
+        unpack(chosen.out, chosen.folder)
+    else:
+        show(chosen.work)
+    return 0
+
+
+def limits(chosen: argparse.Namespace) -> Limits:
+    return Limits(chosen.part_megabytes, chosen.most_megabytes)
+
+
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    commands = parser.add_subparsers(dest="command", required=True)
-    running = commands.add_parser("run")
-    running.add_argument("file", type=Path)
+    actions = parser.add_subparsers(dest="action", required=True)
+    running = actions.add_parser("run")
+    running.add_argument("plan", type=Path)
     running.add_argument("work", type=Path)
     running.add_argument("--slots", type=int, default=4, help="trainings at once")
-    showing = commands.add_parser("show")
+    running.add_argument("--seconds", type=float, help="ask what is running to stop after so long")
+    running.add_argument("--pack", type=Path, metavar="OUT", help="pack what is worth keeping at the end")
+    running.add_argument("--only", nargs="+", default=[], metavar="RUN", help="and what these wait for")
+    running.add_argument(
+        "--set", dest="changes", action="append", default=[], metavar="section.key=value", help="in all runs"
+    )
+    packing = actions.add_parser("pack")
+    packing.add_argument("work", type=Path)
+    packing.add_argument("out", type=Path)
+    for action in (running, packing):
+        action.add_argument("--part-megabytes", type=float, default=Limits.part_megabytes)
+        action.add_argument("--most-megabytes", type=float, default=Limits.most_megabytes)
+    unpacking = actions.add_parser("unpack")
+    unpacking.add_argument("out", type=Path)
+    unpacking.add_argument("folder", type=Path)
+    showing = actions.add_parser("show")
     showing.add_argument("work", type=Path)
-    chosen = parser.parse_args(arguments)
-    if chosen.command == "run":
-        return run_all(chosen.file, chosen.work, chosen.slots)
-    show(chosen.work)
-    return 0
+    return parser
 
 
 if __name__ == "__main__":

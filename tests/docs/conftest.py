@@ -1,7 +1,7 @@
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable
+import importlib
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
@@ -9,6 +9,8 @@ import pytest
 from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
+
+SCRIPTS = Path(__file__).parents[2] / "scripts"
 
 
 @pytest.fixture
@@ -21,17 +23,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="session")
-def script() -> Callable[[str], ModuleType]:
-    """Opens a program of the folder scripts as a module."""
-
-    def opened(name: str) -> ModuleType:
-        spec = importlib.util.spec_from_file_location(
-            name, Path(__file__).parents[2] / "scripts" / f"{name}.py"
-        )
-        assert spec
-        assert spec.loader
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        return module
-
-    return opened
+def script() -> Iterator[Callable[[str], ModuleType]]:
+    """Opens a program of the folder scripts as a module; they find each other as when they are started."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(SCRIPTS))
+        yield importlib.import_module

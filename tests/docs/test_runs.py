@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from numcolbert.config import read_toml
 from numcolbert.model.card import card, read_facts
 from numcolbert.train.recipe import load_recipe
 
@@ -49,64 +47,3 @@ def test_the_card_of_the_shipped_model_is_that_of_its_run(script: Script) -> Non
     for title, rows in making.results(run, []).items():
         for row, written in zip(rows, facts.results[title], strict=True):
             assert row.items() <= written.items()
-
-
-def test_a_campaign_starts_trainings_and_baselines(script: Script) -> None:
-    campaign = script("campaign")
-    common = ["run.steps=3"]
-    plain = campaign.command({"name": "a", "recipe": "no-gate", "set": ["run.seed=2"]}, common, Path("w"))
-    assert plain[1:4] == ["-m", "numcolbert.train", "no-gate"]
-    assert plain[4:] == ["--set", "run.steps=3", "--set", "run.seed=2", "--set", "run.output=w/runs/a"]
-    ours = {"name": "b", "recipe": "default", "baseline": "splade", "rates": [5e-5]}
-    baseline = campaign.command(ours, common, Path("w"))
-    assert baseline[2:] == [
-        *("numcolbert.baselines", "train", "splade", "default", "-o", "w/runs/b"),
-        *("--rates", "5e-05", "--set", "run.steps=3"),
-    ]
-
-
-def test_the_campaign_holds_every_training_of_the_tables() -> None:
-    planned = read_toml(ROOT / "scripts" / "campaign.toml")
-    recipes = {
-        run["name"]: load_recipe(run["recipe"], [*planned["common"], *run.get("set", [])])
-        for run in planned["runs"]
-    }
-    assert len(recipes) == len(planned["runs"])
-    assert all(recipe.run.evaluate_at_end for recipe in recipes.values())
-    taped = {name: recipe.data for name, recipe in recipes.items() if recipe.data.tape}
-    assert len(set(map(str, taped.values()))) == 1  # a tape serves one setting of the data
-    tables = [read_toml(path) for path in (ROOT / "src/numcolbert/reproduce/tables").glob("*.toml")]
-    rows = [row for table in tables for row in table["rows"]]
-    trained = {
-        row["system"]
-        for row in rows
-        if " numcolbert.train " in row.get("command", "") or ".baselines train" in row.get("command", "")
-    }
-    assert trained == recipes.keys()
-
-
-def test_a_campaign_shows_development_results_and_no_others(script: Script, tmp_path: Path) -> None:
-    results = [
-        {"name": "fin/dev", "scores": {"gated": {"nDCG@10": 0.5}}},
-        {"name": "fin", "scores": {"gated": {"nDCG@10": 0.7}}},
-    ]
-    (tmp_path / "results.json").write_text(json.dumps(results))
-    assert script("campaign").development_scores(tmp_path) == {"fin/dev": 0.5}
-
-
-def test_a_campaign_outlives_a_plan_that_is_being_written(
-    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    campaign = script("campaign")
-    plan = tmp_path / "plan.toml"
-    plan.write_text('[[runs]]\nname = "one"\nrecipe = "x"\n')
-
-    def started(run: dict[str, str], _common: object, _work: Path) -> list[str]:
-        plan.write_text('[[runs]]\nname = "one"\nrecipe = "x"\n[[ru')  # half a line more
-        return [sys.executable, "-c", ""]
-
-    monkeypatch.setattr(campaign, "command", started)
-    monkeypatch.setattr(campaign, "LOOK_AGAIN_SECONDS", 0.05)
-    assert campaign.main(["run", str(plan), str(tmp_path / "work")]) == 0
-    assert (tmp_path / "work" / "logs" / "one.log").is_file()
-    assert campaign.main(["run", str(tmp_path / "none.toml"), str(tmp_path / "work")]) == 1

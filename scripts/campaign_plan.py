@@ -1,0 +1,168 @@
+"""The file of a campaign: which runs there are, what each of them starts, and what it waits for.
+
+    common = ["run.steps=3000"]                 settings of all trainings
+    words = { SETS = ["benchmarks/a", "..."] }  lists that one word of a command stands for
+    [[runs]]
+    name = "no-gate"                            its folder is WORK/runs/no-gate
+
+What a run is, one of:
+    recipe, set                                 a training
+    recipe, set, baseline, rates                a training of a compared system
+    command = ["-m", "package", "..."]          arguments of Python
+    commands = [[...], [...]]                   one after the other
+
+When it starts:
+    after = "name"                              once that run has ended well
+    alone = true                                nothing runs beside it
+    background = true                           takes no slot, and ends with the last run that takes one
+    ready = "WORK/tape/tape.json"               of a background run: the file that others wait for
+    beside = "tape"                             while that background run goes on, or after it
+    minutes = 10                                only while so much time is left
+
+What is packed of it, beside its log and results:
+    keep_depth = 1000                           hits a query, in place of 100
+    keep_model = true
+
+In commands and settings WORK is the folder of the campaign, RUN that of the run, and COMMON, as a whole word
+of a command, all settings in `common`.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from numcolbert.config import read_toml, settings_from
+from numcolbert.errors import UsageError
+
+USUAL_DEPTH = 100
+_NAME = re.compile(r"\w[\w.-]*")
+
+
+@dataclass(frozen=True)
+class Run:
+    name: str
+    recipe: str = ""
+    set: tuple[str, ...] = ()
+    baseline: str = ""
+    rates: tuple[float, ...] = ()
+    command: tuple[str, ...] = ()
+    commands: tuple[tuple[str, ...], ...] = ()
+    after: str = ""
+    alone: bool = False
+    background: bool = False
+    ready: str = ""
+    beside: str = ""
+    minutes: float = 0.0
+    keep_depth: int = USUAL_DEPTH
+    keep_model: bool = False
+
+
+@dataclass(frozen=True)
+class Plan:
+    common: tuple[str, ...] = ()
+    words: dict[str, list[str]] = field(default_factory=dict)
+    runs: tuple[Run, ...] = ()
+
+    def only(self, names: Sequence[str]) -> Plan:
+        """The named runs, and those they wait for."""
+        known = {run.name: run for run in self.runs}
+        wanted = set[str]()
+        for name in names:
+            if name not in known:
+                raise UsageError(f"The plan has no run '{name}'.", hint="its runs: " + ", ".join(known))
+            wanted.update(_waited_for(known, known[name]))
+        return replace(self, runs=tuple(run for run in self.runs if run.name in wanted))
+
+
+def read_plan(file: Path, changes: Sequence[str] = ()) -> Plan:
+    """The plan in `file`, with the settings `changes` added to those of all trainings."""
+    values = read_toml(file)
+    rows = values.pop("runs", [])
+    if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
+        raise UsageError(f"The runs of '{file}' are not tables.", hint="begin each with a line [[runs]]")
+    plan = settings_from(Plan, values, f"'{file}'")
+    runs = tuple(
+        settings_from(Run, row, f"run {row.get('name', number)!r} of '{file}'")
+        for number, row in enumerate(rows, 1)
+    )
+    for run in runs:
+        _check(run, {other.name: other for other in runs})
+    if len({run.name for run in runs}) < len(runs):
+        raise UsageError(f"Two runs of '{file}' have the same name.", hint="give each a name of its own")
+    return replace(plan, common=(*plan.common, *changes), runs=runs)
+
+
+def commands_of(run: Run, plan: Plan, work: Path) -> list[list[str]]:
+    """The command lines of a run, to be started one after the other."""
+    settings = [part for setting in (*plan.common, *run.set) for part in ("--set", setting)]
+    if run.baseline:
+        rates = ["--rates", *map(str, run.rates)] if run.rates else []
+        train = ["-m", "numcolbert.baselines", "train", run.baseline, run.recipe, "-o", "RUN", *rates]
+        chosen = [[*train, *settings]]
+    elif run.recipe:
+        chosen = [["-m", "numcolbert.train", run.recipe, *settings, "--set", "run.output=RUN"]]
+    else:
+        chosen = [_written_out(command, plan) for command in run.commands or (run.command,)]
+    return [[sys.executable, *(in_folders(word, run, work) for word in words)] for words in chosen]
+
+
+def in_folders(text: str, run: Run, work: Path) -> str:
+    """The text with the folders that WORK and RUN stand for."""
+    folders = {"WORK": str(work), "RUN": str(work / "runs" / run.name)}
+    return re.sub(r"\b(WORK|RUN)\b", lambda found: folders[found[0]], text)
+
+
+def _written_out(command: Sequence[str], plan: Plan) -> list[str]:
+    words = plan.words | {"COMMON": [part for setting in plan.common for part in ("--set", setting)]}
+    return [part for word in command for part in words.get(word, [word])]
+
+
+def _waited_for(known: Mapping[str, Run], run: Run, seen: tuple[str, ...] = ()) -> Iterator[str]:
+    """The run's name, and those of all runs it waits for."""
+    if run.name in seen:
+        raise UsageError(
+            f"The run '{run.name}' waits for itself.", hint="break the circle of after and beside"
+        )
+    yield run.name
+    for other in filter(None, (run.after, run.beside)):
+        yield from _waited_for(known, known[other], (*seen, run.name))
+
+
+def _check(run: Run, known: Mapping[str, Run]) -> None:
+    """What the types cannot say."""
+    if not _NAME.fullmatch(run.name):
+        raise UsageError(f"'{run.name}' is no name for a run.", hint="use letters, digits, '-', '_' and '.'")
+    if sum(map(bool, (run.recipe, run.command, run.commands))) != 1 or not all(run.commands):
+        raise UsageError(
+            f"The run '{run.name}' does not say what to start.",
+            hint="give it one of recipe, command, commands",
+        )
+    for wrong, said, hint in [
+        (run.baseline and not run.recipe, "has a baseline and no recipe", "name the recipe of its data"),
+        (run.rates and not run.baseline, "has rates and no baseline", "set optimiser.lr for a training"),
+        (run.set and not run.recipe, "has settings and no recipe", "write them into its command"),
+        (run.background and run.alone, "is in the background and alone", "choose one of the two"),
+        (run.ready and not run.background, "is ready and not in the background", "add background = true"),
+        (run.keep_depth < 1, f"keeps {run.keep_depth} hits", "keep_depth is positive"),
+        (run.minutes < 0, f"takes {run.minutes:g} minutes", "minutes are positive"),
+    ]:
+        if wrong:
+            raise UsageError(f"The run '{run.name}' {said}.", hint=hint)
+    for key, other in (("after", run.after), ("beside", run.beside)):
+        if other and other not in known:
+            raise UsageError(
+                f"The run '{run.name}' starts {key} '{other}', which is no run.", hint="check its name"
+            )
+    if run.beside and not known[run.beside].background:
+        raise UsageError(
+            f"The run '{run.name}' starts beside '{run.beside}', which is not in the background.",
+            hint="say after, or give that run background = true",
+        )
+    if run.alone and run.beside:
+        raise UsageError(f"The run '{run.name}' is alone and beside another.", hint="choose one of the two")
+    for _ in _waited_for(known, run):  # raises for a circle
+        pass

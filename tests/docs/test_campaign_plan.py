@@ -1,0 +1,174 @@
+"""What the file of a campaign may say, and that the one we have describes the trainings of the tables."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from numcolbert.config import read_toml
+from numcolbert.errors import UsageError
+from numcolbert.train.recipe import Recipe, load_recipe
+from numcolbert.train.tape import NOT_IN_BATCHES
+
+ROOT = Path(__file__).parents[2]
+WORK = Path("w")
+
+
+@pytest.fixture
+def planning(script: Callable[[str], ModuleType]) -> ModuleType:
+    return script("campaign_plan")
+
+
+@pytest.fixture
+def plan(planning: ModuleType) -> Any:
+    return planning.read_plan(ROOT / "scripts" / "campaign.toml")
+
+
+def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
+    plan = planning.Plan(common=("run.steps=3",), words={"SETS": ["one", "two"]})
+
+    def started(**keys: Any) -> list[list[str]]:
+        lines = planning.commands_of(planning.Run("a", **keys), plan, WORK)
+        assert {line[0] for line in lines} == {sys.executable}
+        return [line[1:] for line in lines]
+
+    common = ["--set", "run.steps=3"]
+    tape = ["--set", "data.tape=w/tape"]
+    assert started(recipe="no-gate", set=("data.tape=WORK/tape",)) == [
+        ["-m", "numcolbert.train", "no-gate", *common, *tape, "--set", "run.output=w/runs/a"]
+    ]
+    assert started(recipe="default", baseline="splade", rates=(5e-5,)) == [
+        [
+            *("-m", "numcolbert.baselines", "train", "splade", "default", "-o", "w/runs/a"),
+            *("--rates", "5e-05", *common),
+        ]
+    ]
+    assert started(command=("-m", "tape", "COMMON", "-o", "WORK/tape")) == [
+        ["-m", "tape", *common, "-o", "w/tape"]
+    ]
+    assert started(commands=(("average", "-o", "RUN/model"), ("evaluate", "RUN/model", "SETS"))) == [
+        ["average", "-o", "w/runs/a/model"],
+        ["evaluate", "w/runs/a/model", "one", "two"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "said", "hint"),
+    [
+        ('name = "a"\nrecipe = "x"\naftr = "b"', "Unknown key 'aftr' in run 'a' of", "did you mean 'after'?"),
+        ('recipe = "x"', "run 1 of '.*' lacks the key 'name'", "name = ..."),
+        ('name = "a"', "does not say what to start", "recipe, command, commands"),
+        ('name = "a"\nrecipe = "x"\ncommand = ["y"]', "does not say what to start", "one of"),
+        ('name = "a"\ncommands = [[]]', "does not say what to start", "one of"),
+        ('name = "../a"\nrecipe = "x"', "is no name for a run", "letters"),
+        ('name = "a"\nrecipe = "x"\nafter = "b"', "starts after 'b', which is no run", "name"),
+        ('name = "a"\nrecipe = "x"\nafter = "a"', "waits for itself", "circle"),
+        ('name = "a"\nrecipe = "x"\nminutes = "1"', "key 'minutes' is '1'", "float"),
+        ('name = "a"\nrecipe = "x"\nalone = true\nbackground = true', "background and alone", "one"),
+        ('name = "a"\ncommand = ["x"]\nset = ["run.steps=1"]', "settings and no recipe", "command"),
+        ('name = "a"\nrecipe = "x"\nrates = [1e-4]', "rates and no baseline", "optimiser.lr"),
+        ('name = "a"\nrecipe = "x"\nkeep_depth = 0', "keeps 0 hits", "positive"),
+        ('name = "a"\nrecipe = "x"\n[[runs]]\nname = "a"\nrecipe = "y"', "the same name", "own"),
+        (
+            'name = "a"\nrecipe = "x"\nbeside = "b"\n[[runs]]\nname = "b"\nrecipe = "y"',
+            "'b', which is not in the background",
+            "background = true",
+        ),
+    ],
+)
+def test_a_bad_file_is_answered_with_a_sentence_and_a_hint(
+    planning: ModuleType, tmp_path: Path, lines: str, said: str, hint: str
+) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text(f"[[runs]]\n{lines}\n")
+    with pytest.raises(UsageError, match=said) as raised:
+        planning.read_plan(file)
+    assert hint in raised.value.hint
+
+
+def test_runs_that_are_no_tables_are_refused(planning: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text("runs = 3\n")
+    with pytest.raises(UsageError, match="are not tables"):
+        planning.read_plan(file)
+
+
+def test_some_runs_bring_those_they_wait_for(plan: Any) -> None:
+    chosen = [run.name for run in plan.only(["joint"]).runs]
+    assert chosen == ["tape", "colbert-general", "tape-joint", "joint"]
+    with pytest.raises(UsageError, match="no run 'jont'"):
+        plan.only(["jont"])
+
+
+def _recipe(plan: Any, run: Any) -> Recipe:
+    return load_recipe(run.recipe, [*plan.common, *run.set])
+
+
+def _share(plan: Any, run: Any) -> float:
+    """Of the weights a run started from, in the model that is evaluated."""
+    return float(run.commands[0][4]) if run.commands else _recipe(plan, run).run.start_share
+
+
+def test_the_campaign_holds_every_training_of_the_tables(plan: Any) -> None:
+    runs = {run.name: run for run in plan.runs}
+    tables = [read_toml(path) for path in (ROOT / "src/numcolbert/reproduce/tables").glob("*.toml")]
+    rows = [row for table in tables for row in table["rows"]]
+    ours = [row for row in rows if " numcolbert.train " in row.get("command", "")]
+    compared = {row["system"] for row in rows if ".baselines train" in row.get("command", "")}
+    assert {row["system"] for row in ours} | compared <= runs.keys()
+    for row in ours:
+        _, _, _, recipe, *words = row["command"].split()
+        changes = [value for key, value in pairwise(words) if key == "--set"]
+        assert load_recipe(recipe, changes).run.start_share == _share(plan, runs[row["system"]]), row["name"]
+    benchmarks = tuple(map(Path, plan.words["BENCHMARKS"]))
+    assert all(_recipe(plan, run).run.evaluate_at_end == benchmarks for run in plan.runs if run.recipe)
+    for name in {row["first"] for row in rows if row.get("first")} & runs.keys():
+        assert runs[name].keep_depth == 1000, name
+        assert runs[name].baseline or _recipe(plan, runs[name]).run.depth == 1000, name
+
+
+def test_every_tape_of_the_campaign_holds_what_its_readers_want(planning: ModuleType, plan: Any) -> None:
+    def on_tape(recipe: Recipe) -> tuple[object, ...]:
+        plain = dict.fromkeys(NOT_IN_BATCHES)
+        data = replace(recipe.data, **plain)
+        return data, recipe.model.encoder, recipe.optimiser.batch, recipe.run.seed
+
+    tapes = {run.name: run for run in plan.runs if run.background}
+    readers = [run for run in plan.runs if run.recipe and _recipe(plan, run).data.tape]
+    assert {reader.beside for reader in readers} == tapes.keys()
+    for reader in readers:
+        recipe = _recipe(plan, reader)
+        ((_, _, module, name, *words),) = planning.commands_of(tapes[reader.beside], plan, Path("WORK"))
+        assert module == "numcolbert.train.tape"
+        changes = [value for key, value in pairwise(words) if key == "--set"]
+        assert on_tape(recipe) == on_tape(load_recipe(name, changes)), reader.name
+        assert recipe.data.tape == Path(words[words.index("-o") + 1])
+        assert tapes[reader.beside].ready == f"{recipe.data.tape}/tape.json"
+        assert recipe.run.steps <= int(words[words.index("--batches") + 1])
+
+
+def test_long_trainings_and_the_baseline_are_averaged_with_their_start(plan: Any) -> None:
+    long = {run.name for run in plan.runs if run.recipe and _recipe(plan, run).run.steps >= 12_000}
+    averaged = [run for run in plan.runs if run.commands]
+    tried = {(run.after, run.commands[0][4]) for run in averaged}
+    assert tried == {(name, share) for name in {*long, "colbert-ft-plain"} for share in ("0.1", "0.2")}
+    for run in averaged:
+        averaging, evaluating = run.commands
+        assert averaging[2:4] == (f"WORK/runs/{run.after}", "--share")
+        assert evaluating[2:4] == ("RUN/model", "BENCHMARKS")
+        (trained,) = (other for other in plan.runs if other.name == run.after)
+        assert _share(plan, trained) == 0, f"{run.name} would be averaged twice"
+
+
+def test_joint_training_starts_from_general_search(plan: Any) -> None:
+    (joint,) = (run for run in plan.runs if run.name == "joint")
+    recipe = _recipe(plan, joint)
+    assert recipe.model.start_from == f"WORK/runs/{joint.after}/model"
+    assert recipe.loss.keep
