@@ -9,6 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from numcolbert.train.measures import as_it_ranks
+
 
 def lines_of(run: Path) -> Iterator[dict[str, Any]]:
     """The log of a training or of a compared system."""
@@ -35,7 +37,7 @@ def development_scores(run: Path) -> dict[str, float]:
         return {}
     results = json.loads(file.read_text(encoding="utf-8"))
     if isinstance(results, list):
-        results = {r["name"]: next(iter(r["scores"].values())) for r in results}
+        results = {r["name"]: as_it_ranks(r["scores"]) for r in results}
     return {name: scores["nDCG@10"] for name, scores in results.items() if name.endswith("/dev")}
 
 

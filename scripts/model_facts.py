@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from numcolbert.model.card import read_facts, write_card
+from numcolbert.train.measures import MEASURES, as_it_ranks
 
 RUNS = Path(__file__).parent.parent / "docs" / "results" / "runs"
-MEASURES = ("nDCG@10", "RR@10", "P@10", "R@100")
 Row = dict[str, Any]
 
 
@@ -26,18 +26,14 @@ def recorded(name: str) -> Row:
     return run | {"by_name": {result["name"]: result for result in run["results"]}}
 
 
-def main_scores(result: Row) -> dict[str, float]:
-    scores: dict[str, dict[str, float]] = result["scores"]
-    return scores.get("gated") or scores["plain"]
-
-
 def measured(run: Row, baselines: list[Row], name: str) -> Row:
     result = run["by_name"][name]
     row: Row = {"set": name, "queries": result["queries"]}
-    row |= {measure: round(main_scores(result)[measure], 3) for measure in MEASURES}
+    row |= {measure: round(as_it_ranks(result["scores"])[measure], 3) for measure in MEASURES}
     row["without its gate, nDCG@10"] = round(result["scores"]["ungated"]["nDCG@10"], 3)
     for other in baselines:
-        row[f"{label(other)}, nDCG@10"] = round(main_scores(other["by_name"][name])["nDCG@10"], 3)
+        theirs = as_it_ranks(other["by_name"][name]["scores"])
+        row[f"{label(other)}, nDCG@10"] = round(theirs["nDCG@10"], 3)
     return row
 
 

@@ -13,6 +13,12 @@ from numpy.typing import NDArray
 MEASURES = ("nDCG@10", "RR@10", "P@10", "R@100")
 
 Qrels = Mapping[str, Mapping[str, int]]
+Measures = Mapping[str, float]
+
+
+def as_it_ranks(variants: Mapping[str, Measures]) -> Measures:
+    """Of the variants in which a model was evaluated, the one it is used in: gated where it has a gate."""
+    return variants["gated"] if "gated" in variants else variants["plain"]
 
 
 def measure_query(ranking: Sequence[str], judged: Mapping[str, int]) -> tuple[float, float, float, float]:

@@ -31,6 +31,7 @@ from numcolbert.train.benchmarks import Benchmark
 from numcolbert.train.evaluate import Ranker, Result, collect, evaluate, save_results
 from numcolbert.train.journal import Journal
 from numcolbert.train.losses import NumColBERTLoss
+from numcolbert.train.measures import as_it_ranks
 from numcolbert.train.model_setup import build_model, choose_device, skipped_document_ids, text_settings
 from numcolbert.train.packed import PackedEncoder
 from numcolbert.train.processes import Processes
@@ -232,9 +233,9 @@ class Trainer:
             return
         results = self._evaluate(self.during, None)
         for result in results:
-            best = next(iter(result.scores.values()))
+            measures = as_it_ranks(result.scores)
             if self.journal is not None:
-                values = {"benchmark": result.name, **best, "subsets": result.subsets, **result.detector}
+                values = {"benchmark": result.name, **measures, "subsets": result.subsets, **result.detector}
                 self.journal.write("evaluation", self.position.step, values)
 
     def _evaluate(self, benchmarks: list[Benchmark], out: Path | None) -> list[Result]:
