@@ -53,7 +53,7 @@ def test_json_everywhere(path: tuple[str, ...]) -> None:
 
 
 def console(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-c", "from numcolbert.cli.app import main; main()", *arguments]
+    command = [sys.executable, "-m", "numcolbert", *arguments]
     return subprocess.run(
         command, capture_output=True, text=True, env={**os.environ, **environment}, check=False, timeout=120
     )
@@ -99,7 +99,7 @@ def test_exit_codes(run: Command, idx: Path, monkeypatch: pytest.MonkeyPatch) ->
 def on_a_terminal(*arguments: str, **environment: str) -> str:
     """What a command shows on a terminal of its own."""
     leader, follower = pty.openpty()
-    command = [sys.executable, "-c", "from numcolbert.cli.app import main; main()", *arguments]
+    command = [sys.executable, "-m", "numcolbert", *arguments]
     process = subprocess.Popen(
         command, stdin=follower, stdout=follower, stderr=follower,
         env={**os.environ, "TERM": "xterm-256color", "COLUMNS": "100", **environment},
