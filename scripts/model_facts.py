@@ -15,14 +15,13 @@ from typing import Any
 
 from numcolbert.model.card import read_facts, write_card
 from numcolbert.train.measures import MEASURES, as_it_ranks
+from recorded_runs import recorded
 
-RUNS = Path(__file__).parent.parent / "docs" / "results" / "runs"
 Row = dict[str, Any]
 
 
-def recorded(name: str) -> Row:
-    (file,) = RUNS.glob(f"*-{name}.json")
-    run: Row = json.loads(file.read_text(encoding="utf-8"))
+def with_names(run: Row) -> Row:
+    """A recorded run whose results can be asked for by name."""
     return run | {"by_name": {result["name"]: result for result in run["results"]}}
 
 
@@ -78,7 +77,7 @@ def main() -> None:
     parser.add_argument("run", help="name of its recorded run")
     parser.add_argument("--baseline", action="append", default=[], help="names of recorded runs beside it")
     chosen = parser.parse_args()
-    run, baselines = recorded(chosen.run), [recorded(name) for name in chosen.baseline]
+    run, *baselines = (with_names(recorded(name)) for name in (chosen.run, *chosen.baseline))
     file = chosen.model / "facts.json"
     facts = json.loads(file.read_text(encoding="utf-8"))
     facts["results"] |= results(run, baselines)

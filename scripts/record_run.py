@@ -14,15 +14,17 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from numcolbert.program import program
 from numcolbert.train.journal import read_log
 from numcolbert.train.recipe import load_recipe
+from recorded_runs import RUNS, recorded
 
-RUNS = Path(__file__).parent.parent / "docs" / "results" / "runs"
 CURVE_POINTS = 12
 CURVE = ("step", "retrieval", "contrastive", "concept", "loss", "gate_mean", "detector_f1")
 NOT_THE_RESULT = {
@@ -94,8 +96,7 @@ def record(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
 
 
 def averaged(chosen: argparse.Namespace) -> dict[str, Any]:
-    (source,) = RUNS.glob(f"*-{chosen.average}.json")
-    run: dict[str, Any] = json.loads(source.read_text(encoding="utf-8"))
+    run = recorded(chosen.average)
     made_with = run["recipe"] | {"run": run["recipe"]["run"] | {"start_share": chosen.share}}
     return run | {
         "run": chosen.name,
@@ -107,7 +108,8 @@ def averaged(chosen: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def main() -> None:
+@program
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -121,11 +123,16 @@ def main() -> None:
     parser.add_argument("--machine", default="", help="what it ran on")
     parser.add_argument("--remarks", default="")
     parser.add_argument("--strip", default="", help="folder to leave out of the paths in the recipe")
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
+    if bool(chosen.folder) == bool(chosen.average):
+        parser.error("give the folder of a run, or --average with --share and --results")
+    if chosen.average and (chosen.share is None or chosen.results is None):
+        parser.error("--average needs --share and --results")
     made = averaged(chosen) if chosen.average else record(chosen.folder, chosen)
     target = RUNS / f"{made['date']}-{chosen.name}.json"
     target.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -8,13 +8,13 @@ Runs on the present edition of the test sets lie in that folder, those on an ear
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 from numcolbert.train.measures import as_it_ranks
+from recorded_runs import RUNS
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results"
-EDITIONS = {"runs": RESULTS / "runs", "first-edition": RESULTS / "runs" / "first-edition"}
+RESULTS = RUNS.parent
+EDITIONS = {"runs": RUNS, "first-edition": RUNS / "first-edition"}
 """Each fills the part of the page between `<!-- name -->` and `<!-- /name -->`."""
 SETS = ("openfinquant", "openmedquant")
 SUBSETS = ("equal", "greater", "less", "expanded", "unseen")

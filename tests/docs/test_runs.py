@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 from numcolbert.model.card import card, read_facts
@@ -43,7 +44,15 @@ def test_the_card_of_the_shipped_model_is_that_of_its_run(script: Script) -> Non
     assert (folder / "README.md").read_text(encoding="utf-8") == card(facts), "run: scripts/model_facts.py"
     making = script("model_facts")
     recorded = [json.loads(file.read_text(encoding="utf-8")) for file in (RESULTS / "runs").glob("*.json")]
-    (run,) = (making.recorded(r["run"]) for r in recorded if r["command"] == facts.recipe["command"])
+    (run,) = (making.with_names(r) for r in recorded if r["command"] == facts.recipe["command"])
     for title, rows in making.results(run, []).items():
         for row, written in zip(rows, facts.results[title], strict=True):
             assert row.items() <= written.items()
+
+
+def test_a_gate_with_its_own_length_is_the_same_gate(script: Script) -> None:
+    gates = np.array([1.0, 1.0, 3.9, 0.2], np.float32)  # the first two do not act
+    again = script("gate_length").with_length(gates, 4)
+    assert again == pytest.approx(gates)
+    weaker = script("gate_length").with_length(gates, 2)
+    assert weaker[:2].tolist() == [1, 1] and 1 < weaker[2] < 2

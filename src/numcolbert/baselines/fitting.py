@@ -33,8 +33,7 @@ Losses = dict[str, Tensor]
 GROUPS = "document_groups"
 """Rows of (first, last + 1, longest); stays on the host, for it steers the computation."""
 
-
-LENGTHS = 2
+LENGTH_GROUPS = 2
 """Groups of passages by length. Every kernel is started from Python here, once a group: few large groups keep
 a GPU busier than many tight ones."""
 
@@ -76,7 +75,7 @@ def _as_it_is(arrays: Any) -> Any:
 
 def by_length(mask: Tensor) -> tuple[Tensor, Batch]:
     """An order of padded texts by length, and what a batch must say of it. `mask`: [texts, tokens]."""
-    arrays = group_by_length(mask.sum(dim=1).tolist(), LENGTHS)
+    arrays = group_by_length(mask.sum(dim=1).tolist(), LENGTH_GROUPS)
     order = torch.from_numpy(arrays["document_order"])
     return order, {"document_order": order, GROUPS: torch.from_numpy(arrays["document_groups"])}
 

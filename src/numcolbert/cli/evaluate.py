@@ -87,9 +87,12 @@ def evaluate(
     documents = set(read_corpus(corpus).ids) if corpus else None
     judged = read_qrels(qrels, documents=documents)
     slices = _slices(judged, subsets, attributes)
-    parts = _parts_with_concepts([Slice("all", judged), *slices], qrels.parent, suites) if errors else []
-    if suites is not None:
-        slices += suite_slices(suites)
+    in_suites = suite_slices(suites) if suites is not None else []
+    parts: list[tuple[Slice, Qrels]] = []
+    if errors:
+        parts = _parts_with_concepts([Slice("all", judged), *slices], qrels.parent)
+        parts += _suites_with_concepts(in_suites, suites) if suites is not None else []
+    slices += in_suites
     known = None if ignore_unknown else {query for part in slices for query in part.qrels} | judged.keys()
     hits = {name: read_run(path, queries=known, documents=documents) for name, path in files.items()}
     comparison = compare(
@@ -168,18 +171,19 @@ def _slices(judged: Qrels, subsets: Path | None, attributes: Path | None) -> lis
     return slices
 
 
-def _parts_with_concepts(parts: list[Slice], folder: Path, suites: Path | None) -> list[tuple[Slice, Qrels]]:
-    """Each part with what its passages are about; a suite whose queries have two conditions does not say."""
-    from numcolbert.evaluate.slices import suite_slices
-    from numcolbert.evaluate.wrong_hits import find_about, read_about
+def _parts_with_concepts(parts: list[Slice], folder: Path) -> list[tuple[Slice, Qrels]]:
+    """Each part with what its passages are about."""
+    from numcolbert.evaluate.wrong_hits import read_about
 
     about = read_about(folder)
-    found = [(part, about) for part in parts]
-    if suites is not None:
-        for part in suite_slices(suites):
-            if find_about(suites / part.name):
-                found.append((part, read_about(suites / part.name)))
-    return found
+    return [(part, about) for part in parts]
+
+
+def _suites_with_concepts(parts: list[Slice], folder: Path) -> list[tuple[Slice, Qrels]]:
+    """The same of suites, without those whose queries have two conditions: they do not say."""
+    from numcolbert.evaluate.wrong_hits import find_about, read_about
+
+    return [(part, read_about(folder / part.name)) for part in parts if find_about(folder / part.name)]
 
 
 def _write_page(path: Path, comparison: Comparison, grids: list[Grid], wrong: list[Grid]) -> None:

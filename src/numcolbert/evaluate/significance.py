@@ -115,16 +115,18 @@ def bootstrap_intervals(
 
 def bootstrap_ratio(
     parts: Values, wholes: Values, *, level: float = 0.95, resamples: int = 2000, seed: int = 0
-) -> tuple[float, float]:
-    """Percentile interval of sum(parts) / sum(wholes), each [queries], where some of `wholes` is not zero.
+) -> tuple[Values, Values]:
+    """Percentile interval of sum(parts) / sum(wholes) of each column, where some of `wholes` is not zero.
 
     The draws are those of `bootstrap_intervals`. One that meets only zeros has no ratio and is left out.
     """
     drawn = _draws(len(wholes), resamples, seed)
-    above, below = drawn @ parts, drawn @ wholes  # [resamples]
+    above, below = drawn @ parts, drawn @ wholes  # [resamples, columns]
+    ratios = np.divide(above, below, out=np.full_like(above, np.nan), where=below > 0)
     tail = (1 - level) / 2
-    low, high = np.quantile(above[below > 0] / below[below > 0], [tail, 1 - tail])
-    return float(low), float(high)
+    ends = np.nanquantile(ratios, [tail, 1 - tail], axis=0)
+    low, high = ends.reshape(2, *ratios.shape[1:])  # without any column numpy leaves the two rows out as well
+    return low, high
 
 
 def _draws(queries: int, resamples: int, seed: int) -> NDArray[np.int64]:

@@ -26,7 +26,7 @@ import numpy as np
 
 from numcolbert.baselines.ranker import Run
 from numcolbert.errors import InputError, NotFoundError
-from numcolbert.evaluate.significance import bootstrap_intervals, bootstrap_ratio
+from numcolbert.evaluate.significance import Values, bootstrap_intervals, bootstrap_ratio
 from numcolbert.evaluate.slices import Slice
 from numcolbert.evaluate.trec import Qrels, read_qrels
 
@@ -82,27 +82,36 @@ def wrong_hits(
 ) -> list[WrongHits]:
     """The shares of every run with bootstrap intervals over queries; none where no query is in `about`."""
     queries = [query for query in part.qrels if query in about]
-    if not queries:
+    if not queries or not runs:
         return []
     _check_agreement(queries, part, about)
-    places = np.array([max(1, len(_relevant(about[query]))) for query in queries], float)
-    found = []
-    for system, run in runs.items():
-        counts = np.array([_count(run.get(query, {}), about[query]) for query in queries], float)
-        shares = counts / places[:, None]  # [queries, (concept, both)]
-        lows, highs = bootstrap_intervals(shares, level=level, resamples=resamples, seed=seed)
-        concept, both = (
-            Share(float(mean), float(low), float(high))
-            for mean, low, high in zip(shares.mean(axis=0), lows, highs, strict=True)
+    places = np.array([max(1, len(_relevant(about[query]))) for query in queries], float)[:, None]
+    counts = [[_count(run.get(query, {}), about[query]) for run in runs.values()] for query in queries]
+    in_concept, in_both = np.moveaxis(np.array(counts, float), 2, 0)  # [queries, systems] each
+    # All systems at once: drawing queries takes longer than all that is done with a draw.
+    shares = np.hstack([in_concept, in_both]) / places
+    means = _shares(
+        shares.mean(axis=0), bootstrap_intervals(shares, level=level, resamples=resamples, seed=seed)
+    )
+    answered = in_concept.any(axis=0)  # without a hit about the concept there is no share of right numbers
+    parts, wholes = in_both[:, answered], in_concept[:, answered]
+    ratios = iter(
+        _shares(
+            parts.sum(axis=0) / wholes.sum(axis=0),
+            bootstrap_ratio(parts, wholes, level=level, resamples=resamples, seed=seed),
         )
-        in_concept, in_both = counts.T
-        number = None
-        if in_concept.any():
-            interval = bootstrap_ratio(in_both, in_concept, level=level, resamples=resamples, seed=seed)
-            number = Share(float(in_both.sum() / in_concept.sum()), *interval)
-        left_out = len(part.qrels) - len(queries)
-        found.append(WrongHits(system, part.name, len(queries), left_out, concept, number, both))
-    return found
+    )
+    left_out = len(part.qrels) - len(queries)
+    return [
+        WrongHits(system, part.name, len(queries), left_out, concept, next(ratios) if any_hit else None, both)
+        for system, concept, both, any_hit in zip(
+            runs, means[: len(runs)], means[len(runs) :], answered, strict=True
+        )
+    ]
+
+
+def _shares(values: Values, intervals: tuple[Values, Values]) -> list[Share]:
+    return [Share(*map(float, share)) for share in zip(values, *intervals, strict=True)]
 
 
 def _check_agreement(queries: Iterable[str], part: Slice, about: Qrels) -> None:

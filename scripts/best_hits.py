@@ -1,0 +1,42 @@
+"""The best hits of some runs with their texts: what is ranked again to compare variants of one model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from numcolbert.train.benchmarks import Benchmark, read_benchmark, read_corpus
+from numcolbert.train.measures import mean_measures
+from numcolbert.train.reranking import read_candidates
+
+
+@dataclass(frozen=True)
+class BestHits:
+    benchmark: Benchmark
+    queries: Mapping[str, str]
+    """Id -> text."""
+    hits: Mapping[str, Sequence[str]]
+    """Query -> ids of passages."""
+    passages: Mapping[str, str]
+    """Id -> text."""
+
+    def ndcg(self, score: Callable[[str, str], float]) -> float:
+        """nDCG@10 with the hits ordered by score(query id, passage id)."""
+        ranked = {q: sorted(found, key=lambda d: (-score(q, d), d)) for q, found in self.hits.items()}
+        return mean_measures(ranked, {q: self.benchmark.qrels[q] for q in ranked})["nDCG@10"]
+
+
+def best_hits(folder: Path, runs: Sequence[Path], best: int, most_queries: int | None = None) -> BestHits:
+    """The first `best` hits of each run together; of at most so many queries, evenly spread over the set."""
+    benchmark = read_benchmark(folder)
+    found = [read_candidates(run) for run in runs]
+    names = [q for q in benchmark.query_ids if any(q in run for run in found)]
+    if most_queries is not None:
+        names = names[:: max(1, len(names) // most_queries)][:most_queries]
+    hits = {q: list(dict.fromkeys(d for run in found for d in run.get(q, ())[:best])) for q in names}
+    wanted = {d for pooled in hits.values() for d in pooled}
+    corpus = read_corpus(benchmark.corpus_path)
+    texts = {d: t for d, t in zip(corpus.ids, corpus.texts, strict=True) if d in wanted}
+    asked = dict(zip(benchmark.query_ids, benchmark.query_texts, strict=True))
+    return BestHits(benchmark, {q: asked[q] for q in names}, hits, texts)

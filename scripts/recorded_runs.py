@@ -1,0 +1,21 @@
+"""Where recorded runs lie, and how one is found by its name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from numcolbert.errors import NotFoundError
+
+RUNS = Path(__file__).parent.parent / "docs" / "results" / "runs"
+
+
+def recorded(name: str) -> dict[str, Any]:
+    known = []
+    for file in sorted(RUNS.glob("*.json")):
+        run: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+        if run["run"] == name:
+            return run
+        known.append(run["run"])
+    raise NotFoundError(f"No run '{name}' is recorded.", hint="one of: " + ", ".join(known))
