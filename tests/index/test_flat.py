@@ -48,6 +48,17 @@ def test_half_precision_halves_the_bytes(tmp_path: Path, random_passages: Callab
     assert 0.5 < stats["ratio_to_fp32"] < 0.52
 
 
+def test_an_index_that_was_replaced_meanwhile_still_tells_its_size(
+    tmp_path: Path, random_passages: Callable[..., Any]
+) -> None:
+    engine = FlatEngine.create(tmp_path / "engine", 32)
+    engine.add(range(20), random_passages(20))
+    engine.commit()
+    before = engine.stats()
+    (tmp_path / "engine").rename(tmp_path / "old")  # what a rebuild does to a server's open index
+    assert engine.stats()["documents"] == before["documents"] == 20
+
+
 def test_every_finite_half_widens_to_itself() -> None:
     halves = np.arange(65_536).astype(np.uint16).view(np.float16)
     halves = halves[np.isfinite(halves)]

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from numcolbert.errors import DamagedIndexError, NotFoundError
-from numcolbert.files import replacing_file, storage_errors
+from numcolbert.files import replacing_file, size_of, storage_errors
 from numcolbert.index.columns import STATE
 
 
@@ -33,4 +33,4 @@ def read_state(folder: Path, kind: str, *names: str) -> dict[str, Any]:
 
 
 def state_bytes(folder: Path) -> int:
-    return (folder / STATE).stat().st_size
+    return size_of(folder / STATE)

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from numcolbert.errors import ConflictError, DamagedIndexError, NotFoundError, NumColBERTError
-from numcolbert.files import replacing_file, storage_errors
+from numcolbert.files import replacing_file, size_of, storage_errors
 
 try:
     import fcntl
@@ -225,7 +225,7 @@ class Columns:
 
     def files(self) -> dict[str, int]:
         sizes = {column.file: column.bytes for column in self._committed.values()}
-        return {STATE: (self.folder / STATE).stat().st_size, **dict(sorted(sizes.items()))}
+        return {STATE: size_of(self.folder / STATE), **dict(sorted(sizes.items()))}
 
     def lock(self) -> None:
         """Become the folder's only writer, until `close`."""
