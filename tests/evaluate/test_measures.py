@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -72,6 +73,19 @@ def test_names() -> None:
     assert canonical_measures(["MRR@10", "RR@10", "nDCG@5"]) == ("RR@10", "nDCG@5")
     with pytest.raises(UsageError, match="'accuracy!' is not a measure"):
         canonical_measures(["accuracy!"])
+
+
+@pytest.mark.parametrize("name", ["nDCG@0", "RR@0", "P@0", "nDCG@10.5", "nDCG(foo=1)@10", "BPM@10"])
+def test_measures_that_cannot_be_computed_are_refused_by_name(name: str) -> None:
+    with pytest.raises(UsageError, match=rf"'{re.escape(name)}' is not a measure"):
+        measure({"q1": {"a": 1.0}}, {"q1": {"a": 1}}, [name])
+
+
+def test_measures_of_other_programs() -> None:
+    with pytest.raises(UsageError, match="'RBP' needs a package"):
+        canonical_measures(["RBP"])
+    with pytest.raises(UsageError, match="ERR@10"):
+        measure({"q1": {"a": 1.0}}, {"q1": {"a": 1}}, ["ERR@10"])
 
 
 def test_a_full_benchmark_takes_less_than_two_seconds(tmp_path: Path) -> None:

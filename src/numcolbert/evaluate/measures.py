@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from subprocess import CalledProcessError
 from typing import Any
 
 import numpy as np
@@ -69,9 +70,15 @@ def measure(run: Run, qrels: Qrels, measures: Sequence[str] = DEFAULT_MEASURES) 
 
     judged = {query: ranking for query, ranking in run.items() if query in row and ranking}
     if judged:
-        for metric in ir_measures.iter_calc(list(asked.values()), qrels, judged):
-            for name in columns[str(metric.measure)]:
-                values[row[metric.query_id], column[name]] = metric.value
+        try:
+            for metric in ir_measures.iter_calc(list(asked.values()), qrels, judged):
+                for name in columns[str(metric.measure)]:
+                    values[row[metric.query_id], column[name]] = metric.value
+        except CalledProcessError as error:  # gdeval, which computes ERR, wants numbers for ids of queries
+            raise UsageError(
+                f"One of {', '.join(names)} cannot be computed with these ids of queries.",
+                hint="name measures of trec_eval, as in nDCG@10 or R@100",
+            ) from error
     for name, m in cuts.items():
         cutoff = m.params.get("cutoff")
         if m.NAME == "RR" and cutoff is not None:
@@ -90,11 +97,26 @@ def _parse(name: str) -> Any:
     import ir_measures
 
     try:
-        return ir_measures.parse_measure(name)
-    except (NameError, ValueError, KeyError, SyntaxError) as error:
+        parsed: Any = ir_measures.parse_measure(name)
+        parsed.validate_params()
+    except (NameError, ValueError, KeyError, SyntaxError, AssertionError) as error:
+        raise _no_measure(name) from error
+    # At a cutoff of 0 trec_eval ends the whole process.
+    if parsed.params.get("cutoff", 1) < 1:
+        raise _no_measure(name)
+    known: Any = ir_measures.DefaultPipeline
+    if not known.supports(parsed):
         raise UsageError(
-            f"'{name}' is not a measure.", hint="names are those of ir-measures, as in nDCG@10 or R@100"
-        ) from error
+            f"'{name}' needs a package of ir-measures that is not installed.",
+            hint="measures of trec_eval need none, as nDCG@10 or R@100",
+        )
+    return parsed
+
+
+def _no_measure(name: str) -> UsageError:
+    return UsageError(
+        f"'{name}' is not a measure.", hint="names are those of ir-measures, as in nDCG@10 or R@100"
+    )
 
 
 def _without_cutoff(measure: Any) -> Any:
