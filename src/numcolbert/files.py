@@ -9,12 +9,13 @@ import lzma
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from numcolbert.errors import ConflictError, NotFoundError, StorageError
+from numcolbert.errors import ConflictError, InputError, NotFoundError, StorageError
 
 
 @contextmanager
@@ -50,6 +51,24 @@ def open_binary(path: Path) -> BinaryIO:
         if path.suffix == ".xz":
             return cast(BinaryIO, lzma.open(path, "rb"))
         return path.open("rb")
+
+
+def text_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """The lines of a plain, `.gz` or `.xz` file, counted from 1."""
+    number = 0
+    try:
+        with open_binary(path) as file:
+            for number, line in enumerate(file, 1):
+                yield number, line.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"Line {number} of '{path}' is not UTF-8.", hint="is it the right file? if so, fetch it again"
+        ) from error
+    except (EOFError, lzma.LZMAError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(
+            f"The compressed file '{path}' is cut off or damaged after line {number}.",
+            hint="fetch the file again",
+        ) from error
 
 
 def sha256(path: Path) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +16,6 @@ from numcolbert.evaluate.slices import (
     Slice,
     check_inside,
     operator_slices,
-    read_attributes,
     subset_slices,
     suite_slices,
 )
@@ -130,18 +128,6 @@ def test_slices_from_folders(tmp_path: Path) -> None:
         subset_slices(tmp_path / "nothing")
     with pytest.raises(InputError, match="Subset 'less' judges query 'a'"):
         check_inside(subset_slices(tmp_path / "qrels"), ["b"])
-
-
-def test_attributes_file(tmp_path: Path) -> None:
-    path = tmp_path / "attributes.json"
-    path.write_text(json.dumps({"q": {"operator": "<"}}))
-    assert read_attributes(path)["q"]["operator"] == "<"
-    path.write_text("{")
-    with pytest.raises(InputError, match="is not JSON"):
-        read_attributes(path)
-    path.write_text('{"q": 1}')
-    with pytest.raises(InputError, match="does not map"):
-        read_attributes(path)
 
 
 def test_many_runs_stay_fast() -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from numcolbert.errors import InputError, NotFoundError
-from numcolbert.reproduce.imported import find_file, numbered_lines
+from numcolbert.files import text_lines
+from numcolbert.reproduce.imported import find_file
 
 
 def test_the_first_pattern_that_fits_wins_plain_or_compressed(tmp_path: Path) -> None:
@@ -23,8 +24,10 @@ def test_the_first_pattern_that_fits_wins_plain_or_compressed(tmp_path: Path) ->
 def test_lines_that_are_no_text_and_files_cut_in_half_are_named(tmp_path: Path) -> None:
     (tmp_path / "latin.tsv").write_bytes(b"one\ncaf\xe9\n")
     with pytest.raises(InputError, match=r"Line 2 of .*latin\.tsv' is not UTF-8"):
-        list(numbered_lines(tmp_path / "latin.tsv"))
+        list(text_lines(tmp_path / "latin.tsv"))
     whole = lzma.compress("".join(f"line {n * n}\n" for n in range(5000)).encode())
     (tmp_path / "half.tsv.xz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(InputError, match="cut off or damaged"):
-        list(numbered_lines(tmp_path / "half.tsv.xz"))
+    (tmp_path / "plain.tsv.gz").write_bytes(b"one\ntwo\n")
+    for name in ("half.tsv.xz", "plain.tsv.gz"):
+        with pytest.raises(InputError, match="cut off or damaged"):
+            list(text_lines(tmp_path / name))

@@ -20,10 +20,11 @@ from numcolbert.model.checkpoint import (
     build_colbert,
     save_checkpoint,
 )
-from numcolbert.train.benchmarks import read_benchmark, read_corpus, read_qrels
+from numcolbert.train.benchmarks import read_attributes, read_benchmark, read_corpus, read_qrels
 from numcolbert.train.evaluate import Ranker, collect, detector_measures, evaluate, main
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.ranking import encode_documents, encode_queries, score_all, tokenise
+from numcolbert.train.reranking import read_candidates
 
 
 @examples(60)
@@ -156,6 +157,30 @@ def test_bad_benchmark_files_name_the_line(tmp_path: Path) -> None:
     (tmp_path / "queries.jsonl").write_text('{"text": "no id"}\n')
     with pytest.raises(InputError, match="Line 1"):
         read_benchmark(tmp_path)
+    for grade in (b"--1", "²".encode(), b"\xff"):
+        (tmp_path / "qrels.trec").write_bytes(b"q1 0 d1 1\nq1 0 d2 " + grade + b"\n")
+        with pytest.raises(InputError, match="Line 2"):
+            read_qrels(tmp_path / "qrels.trec")
+
+
+def test_attributes_that_are_none(tmp_path: Path) -> None:
+    path = tmp_path / "attributes.json"
+    path.write_text('{"q": {"operator": "<"}}')
+    assert read_attributes(path)["q"]["operator"] == "<"
+    path.write_text("{")
+    with pytest.raises(InputError, match="is not valid JSON"):
+        read_attributes(path)
+    path.write_text('{"q": 1}')
+    with pytest.raises(InputError, match="does not map"):
+        read_attributes(path)
+
+
+def test_candidates_that_are_no_run(tmp_path: Path) -> None:
+    with pytest.raises(NotFoundError, match="The run of candidates"):
+        read_candidates(tmp_path / "none.trec")
+    (tmp_path / "bad.trec").write_text("q1 Q0 d1 1 0.5 tag\nq1 d2\n")
+    with pytest.raises(InputError, match="Line 2"):
+        read_candidates(tmp_path / "bad.trec")
 
 
 def test_empty_rankings_count_zero() -> None:

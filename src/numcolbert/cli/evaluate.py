@@ -162,7 +162,8 @@ def _baseline_name(baseline: str | None, files: dict[str, Path]) -> str | None:
 
 
 def _slices(judged: Qrels, subsets: Path | None, attributes: Path | None) -> list[Slice]:
-    from numcolbert.evaluate.slices import check_inside, operator_slices, read_attributes, subset_slices
+    from numcolbert.evaluate.slices import check_inside, operator_slices, subset_slices
+    from numcolbert.train.benchmarks import read_attributes
 
     slices = operator_slices(judged, read_attributes(attributes)) if attributes else []
     if subsets:

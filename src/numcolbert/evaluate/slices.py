@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 from numcolbert.errors import InputError, NotFoundError
 from numcolbert.evaluate.trec import Qrels, read_qrels
-from numcolbert.files import require_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +39,6 @@ def operator_slices(qrels: Qrels, attributes: Mapping[str, Mapping[str, Any]]) -
             )
         grouped.setdefault(str(operator), {})[query] = judged
     return [Slice(operator, judged) for operator, judged in grouped.items()]
-
-
-def read_attributes(path: Path) -> dict[str, dict[str, Any]]:
-    """Read `{query id: {"operator": ..., ...}}`."""
-    require_file(path, "attributes file")
-    try:
-        attributes = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"'{path}' is not JSON: {error}.", hint="it maps query ids to attributes") from error
-    if not isinstance(attributes, dict) or not all(isinstance(v, dict) for v in attributes.values()):
-        raise InputError(
-            f"'{path}' does not map query ids to attributes.", hint='write {"q1": {"operator": ">"}}'
-        )
-    return attributes
 
 
 def check_inside(slices: Iterable[Slice], queries: Iterable[str]) -> None:

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from numcolbert.baselines.ranker import Run
 from numcolbert.errors import InputError
-from numcolbert.files import open_binary, replacing_file, require_file
+from numcolbert.files import replacing_file, require_file, text_lines
 
 Qrels = dict[str, dict[str, int]]
 """Query id -> document id -> grade; above zero is relevant."""
@@ -98,14 +98,7 @@ def write_qrels(path: Path, qrels: Qrels) -> None:
 
 def _lines(path: Path, what: str) -> Iterator[tuple[int, str]]:
     require_file(path, what)
-    with open_binary(path) as file:
-        for number, raw in enumerate(file, 1):
-            try:
-                line = raw.decode("utf-8")
-            except UnicodeDecodeError:
-                _refuse(path, number, "is not UTF-8 text", "is this really a TREC file?")
-            if line.strip():
-                yield number, line
+    return ((number, line) for number, line in text_lines(path) if line.strip())
 
 
 def _check_known(path: Path, number: int, kind: str, name: str, known: Collection[str] | None) -> None:

@@ -25,13 +25,12 @@ from typing import Any
 
 from numcolbert.errors import InputError
 from numcolbert.evaluate.trec import Qrels, write_qrels
-from numcolbert.files import replacing_folder
+from numcolbert.files import replacing_folder, text_lines
 from numcolbert.program import program
 from numcolbert.reproduce.imported import (
     command_parser,
     find_file,
     import_and_rank,
-    numbered_lines,
     text_line,
 )
 
@@ -90,7 +89,7 @@ def _found(folder: Path, pattern: str) -> Path:
 
 
 def _filled_lines(path: Path) -> Iterator[tuple[int, str]]:
-    return ((number, line) for number, line in numbered_lines(path) if line.strip())
+    return ((number, line) for number, line in text_lines(path) if line.strip())
 
 
 def _rows(folder: Path, pattern: str) -> Iterable[dict[str, Any]]:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
-import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from numcolbert.errors import InputError, NotFoundError
-from numcolbert.files import open_binary
+from numcolbert.errors import NotFoundError
 
 
 def find_file(folder: Path, *patterns: str, hint: str) -> Path:
@@ -20,21 +17,6 @@ def find_file(folder: Path, *patterns: str, hint: str) -> Path:
         if found:
             return found[0]
     raise NotFoundError(f"'{folder}' holds no {patterns[0]}.", hint=hint)
-
-
-def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
-    number = 0
-    try:
-        with open_binary(path) as file:
-            for number, line in enumerate(file, 1):
-                yield number, line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise InputError(f"Line {number} of '{path}' is not UTF-8.", hint="fetch the file again") from error
-    except (EOFError, lzma.LZMAError, zlib.error) as error:
-        raise InputError(
-            f"The compressed file '{path}' is cut off or damaged after line {number}.",
-            hint="fetch the file again",
-        ) from error
 
 
 def text_line(id: str, text: str) -> str:

@@ -20,13 +20,12 @@ from pathlib import Path
 
 from numcolbert.errors import InputError
 from numcolbert.evaluate.trec import Qrels, write_qrels
-from numcolbert.files import replacing_folder
+from numcolbert.files import replacing_folder, text_lines
 from numcolbert.program import program
 from numcolbert.reproduce.imported import (
     command_parser,
     find_file,
     import_and_rank,
-    numbered_lines,
     text_line,
 )
 
@@ -46,7 +45,7 @@ def import_msmarco(source: Path, target: Path) -> None:
         (aside / "corpus.jsonl").open("w", encoding="utf-8") as corpus,
         (aside / CANDIDATES).open("w", encoding="utf-8") as candidates,
     ):
-        for number, line in numbered_lines(path):
+        for number, line in text_lines(path):
             cells = line.rstrip("\r\n").split("\t")
             if len(cells) != 4:
                 raise InputError(
@@ -73,11 +72,11 @@ def import_msmarco(source: Path, target: Path) -> None:
 
 def _qrels(path: Path) -> Qrels:
     qrels: Qrels = {}
-    for number, line in numbered_lines(path):
+    for number, line in text_lines(path):
         cells = line.split()
         if not cells:
             continue
-        if len(cells) != 4 or not cells[3].isdigit():
+        if len(cells) != 4 or not cells[3].isdecimal():
             raise InputError(
                 f"Line {number} of '{path}' is not a judgement.", hint="write query, 0, passage and grade"
             )

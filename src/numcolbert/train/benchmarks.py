@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from numcolbert.config import read_json
 from numcolbert.errors import InputError, NotFoundError
-from numcolbert.files import open_binary
+from numcolbert.files import text_lines
 
 Judgements = dict[str, dict[str, int]]
 
@@ -62,7 +63,7 @@ def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
     }
     attributes: dict[str, dict[str, Any]] = {}
     if (folder / "attributes.json").is_file():
-        attributes = json.loads((folder / "attributes.json").read_text(encoding="utf-8"))
+        attributes = read_attributes(folder / "attributes.json")
     if not subsets:
         subsets = _by_operator(qrels, attributes)
     return Benchmark(
@@ -101,18 +102,27 @@ def read_corpus(path: Path) -> Corpus:
 
 def read_qrels(path: Path) -> Judgements:
     qrels: Judgements = {}
-    with open_binary(path) as file:
-        for number, line in enumerate(file, 1):
-            cells = line.decode().split()
-            if not cells:
-                continue
-            if len(cells) != 4 or not cells[3].lstrip("-").isdigit():
-                raise InputError(
-                    f"Line {number} of '{path}' is not a TREC judgement.",
-                    hint="each line reads: query 0 document relevance",
-                )
-            qrels.setdefault(cells[0], {})[cells[2]] = int(cells[3])
+    for number, line in text_lines(path):
+        cells = line.split()
+        if not cells:
+            continue
+        if len(cells) != 4 or not cells[3].removeprefix("-").isdecimal():
+            raise InputError(
+                f"Line {number} of '{path}' is not a TREC judgement.",
+                hint="each line reads: query 0 document relevance",
+            )
+        qrels.setdefault(cells[0], {})[cells[2]] = int(cells[3])
     return qrels
+
+
+def read_attributes(path: Path) -> dict[str, dict[str, Any]]:
+    """What is known of each query: `{query id: {"operator": ..., ...}}`."""
+    attributes = read_json(path, "attributes file", hint="it maps query ids to attributes")
+    if not all(isinstance(known, dict) for known in attributes.values()):
+        raise InputError(
+            f"'{path}' does not map query ids to attributes.", hint='write {"q1": {"operator": ">"}}'
+        )
+    return attributes
 
 
 def write_run(path: Path, rankings: dict[str, list[tuple[str, float]]], tag: str) -> None:
@@ -143,16 +153,16 @@ def _corpus_of(folder: Path) -> Path:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str]]:
-    with open_binary(path) as file:
-        for number, line in enumerate(file, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-                key = next(key for key in _ID_KEYS if key in row)
-                yield str(row[key]), str(row["text"])
-            except (ValueError, KeyError, TypeError, StopIteration) as error:
-                raise InputError(
-                    f"Line {number} of '{path}' has no id and text.",
-                    hint='each line reads {"id": ..., "text": ...}',
-                ) from error
+    for number, line in text_lines(path):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            key = next(key for key in _ID_KEYS if key in row)
+            found = str(row[key]), str(row["text"])
+        except (ValueError, KeyError, TypeError, StopIteration) as error:
+            raise InputError(
+                f"Line {number} of '{path}' has no id and text.",
+                hint='each line reads {"id": ..., "text": ...}',
+            ) from error
+        yield found

@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 
 from numcolbert.errors import InputError
-from numcolbert.files import open_binary
+from numcolbert.files import require_file, text_lines
 from numcolbert.progress import Progress
 from numcolbert.train.benchmarks import Benchmark, read_corpus
 from numcolbert.train.evaluate import Ranker, variants_of
@@ -28,16 +28,15 @@ Rankings = dict[str, list[tuple[str, float]]]
 def read_candidates(path: Path) -> dict[str, list[str]]:
     """Query -> documents of a TREC run."""
     found: dict[str, list[str]] = {}
-    with open_binary(path) as file:
-        for number, line in enumerate(file, 1):
-            cells = line.decode().split()
-            if cells and len(cells) != 6:
-                raise InputError(
-                    f"Line {number} of '{path}' is not a line of a TREC run.",
-                    hint="each line reads: query Q0 document rank score tag",
-                )
-            if cells:
-                found.setdefault(cells[0], []).append(cells[2])
+    for number, line in text_lines(require_file(path, "run of candidates")):
+        cells = line.split()
+        if cells and len(cells) != 6:
+            raise InputError(
+                f"Line {number} of '{path}' is not a line of a TREC run.",
+                hint="each line reads: query Q0 document rank score tag",
+            )
+        if cells:
+            found.setdefault(cells[0], []).append(cells[2])
     return found
 
 
