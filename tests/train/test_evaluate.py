@@ -128,6 +128,27 @@ def test_suites_share_the_corpus_of_their_benchmark(
     assert (tmp_path / "out/bench-one.gated.trec").is_file()
 
 
+def test_every_benchmark_has_a_name_of_its_own(benchmark_folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    for place in ("fin/test", "fin/test/suites/hard", "fin/test/dev", "med/test", "med/test/suites/hard"):
+        shutil.copytree(benchmark_folder, tmp_path / place, dirs_exist_ok=True)
+    shutil.copytree(benchmark_folder, tmp_path / "med/test/dev")
+    folders = [tmp_path / place for place in ("fin/test", "med/test", "fin/test")]
+    assert [b.name for b in collect(folders, suites=True)] == [
+        "fin/test", "fin/test/hard", "med/test", "med/test/hard",
+    ]  # fmt: skip
+    nested = [tmp_path / place for place in ("fin/test/dev", "med/test/dev")]
+    assert [b.name for b in collect(nested, suites=False)] == ["fin/test/dev", "med/test/dev"]
+
+
+def test_the_folder_one_stands_in_has_its_own_name(
+    benchmark_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(benchmark_folder)
+    assert read_benchmark(Path()).name == "tiny"
+
+
 def test_the_detector_is_measured_on_tokens(model: Any, benchmark_folder: Path) -> None:
     benchmark = read_benchmark(benchmark_folder)
     ranker = Ranker.of(model)

@@ -67,7 +67,7 @@ def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
     if not subsets:
         subsets = _by_operator(qrels, attributes)
     return Benchmark(
-        name=name or folder.name,
+        name=name or (folder if folder.name.strip(".") else folder.resolve()).name,  # "." has no name
         path=folder,
         corpus_path=_corpus_of(folder),
         query_ids=[i for i, _ in rows],

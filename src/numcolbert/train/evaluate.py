@@ -14,6 +14,7 @@ import logging
 import re
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -235,14 +236,19 @@ def table(results: Sequence[Result]) -> str:
 
 
 def collect(folders: Sequence[Path], *, suites: bool) -> list[Benchmark]:
-    found = [b for folder in folders for b in (with_suites(folder) if suites else [read_benchmark(folder)])]
-    seen: dict[str, int] = {}
-    for benchmark in found:  # two folders may have the same name (finance/dev, medical/dev)
-        seen[benchmark.name] = seen.get(benchmark.name, 0) + 1
-    for benchmark in found:
-        if seen[benchmark.name] > 1:
-            benchmark.name = f"{benchmark.path.parent.name}/{benchmark.name}"
-    return found
+    """The benchmarks in `folders`, each once, under names of their own: run files are called by them."""
+    found = [
+        (benchmark, [parent.name for parent in folder.absolute().parents])
+        for folder in {folder.resolve(): folder for folder in folders}.values()
+        for benchmark in (with_suites(folder) if suites else [read_benchmark(folder)])
+    ]
+    # Two folders may have the same name (finance/dev, medical/dev): those they lie in tell them apart.
+    for level in range(max((len(above) for _, above in found), default=0)):
+        count = Counter(benchmark.name for benchmark, _ in found)
+        for benchmark, above in found:
+            if count[benchmark.name] > 1 and level < len(above):
+                benchmark.name = f"{above[level]}/{benchmark.name}"
+    return [benchmark for benchmark, _ in found]
 
 
 def _positive(text: str) -> int:
