@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -10,6 +11,14 @@ from numcolbert.errors import NumColBERTError
 from numcolbert.progress import TerminalListener, listening
 
 Main = Callable[[Sequence[str] | None], int]
+
+
+def positive(text: str) -> int:
+    """The type of an argument that counts something."""
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{number} is not positive")
+    return number
 
 
 def program(main: Main) -> Callable[..., int]:

@@ -20,7 +20,7 @@ from numcolbert.model.checkpoint import (
     build_colbert,
     save_checkpoint,
 )
-from numcolbert.train.benchmarks import read_attributes, read_benchmark, read_corpus, read_qrels
+from numcolbert.train.benchmarks import read_attributes, read_benchmark, read_corpus, read_qrels, write_run
 from numcolbert.train.evaluate import Ranker, collect, detector_measures, evaluate, main
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.ranking import encode_documents, encode_queries, score_all, tokenise
@@ -182,6 +182,25 @@ def test_bad_benchmark_files_name_the_line(tmp_path: Path) -> None:
         (tmp_path / "qrels.trec").write_bytes(b"q1 0 d1 1\nq1 0 d2 " + grade + b"\n")
         with pytest.raises(InputError, match="Line 2"):
             read_qrels(tmp_path / "qrels.trec")
+
+
+def test_files_without_a_line_are_named(benchmark_folder: Path, tmp_path: Path) -> None:
+    import shutil
+
+    for name in ("queries.jsonl", "corpus.jsonl"):
+        folder = shutil.copytree(benchmark_folder, tmp_path / name)
+        (folder / name).write_text("\n")
+        with pytest.raises(InputError, match=rf"{name}' is empty"):
+            read_corpus(read_benchmark(folder).corpus_path)
+
+
+def test_a_run_that_breaks_off_leaves_the_one_before(tmp_path: Path) -> None:
+    path = tmp_path / "tiny.gated.trec"
+    write_run(path, {"q": [("d", 1.0)]}, "t")
+    with pytest.raises(ValueError, match="format code"):
+        write_run(path, {"q": [("d", 2.0), ("e", "no number")]}, "t")  # type: ignore[list-item]
+    assert path.read_text() == "q Q0 d 1 1.000000 t\n"
+    assert list(tmp_path.iterdir()) == [path]
 
 
 def test_attributes_that_are_none(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numcolbert.program import program
+from numcolbert.program import positive, program
 
 if TYPE_CHECKING:
     from numcolbert.baselines.fitting import Fitted
@@ -101,6 +101,7 @@ def rank(
 
     indexed: Path | None = None
     results: dict[str, dict[str, float]] = {}
+    tag = "-".join(out.resolve().name.split()) if out is not None else ""  # one column of the run
     for benchmark in benchmarks:
         if indexed != benchmark.corpus_path:
             ranker.index(read_documents(benchmark.corpus_path))
@@ -110,7 +111,7 @@ def rank(
         if out is not None:
             name = benchmark.name.replace("/", "-")
             path = out / f"{name}.trec"
-            write_run(path, {q: list(hits.items()) for q, hits in run.items()}, out.name)
+            write_run(path, {q: list(hits.items()) for q, hits in run.items()}, tag)
             write_note(path, benchmark)
             (out / "results.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
     return results
@@ -167,7 +168,7 @@ def _parser() -> argparse.ArgumentParser:
     ranking.add_argument("--device", default="auto")
     for command in (training, ranking):
         command.add_argument("-o", "--out", type=Path, required=True)
-        command.add_argument("--depth", type=int, default=DEPTH, help="hits a query in the run files")
+        command.add_argument("--depth", type=positive, default=DEPTH, help="hits a query in the run files")
     return parser
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from numcolbert.config import read_json
 from numcolbert.errors import InputError, NotFoundError
-from numcolbert.files import text_lines
+from numcolbert.files import replacing_file, text_lines
 
 Judgements = dict[str, dict[str, int]]
 
@@ -56,7 +56,7 @@ def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
             hint="build it with 'numcolbert data benchmark'",
         )
     queries = _find(folder, "queries.jsonl")
-    rows = list(_rows(queries))
+    rows = _all_rows(queries)
     qrels = read_qrels(_find(folder, "qrels.trec"))
     subsets = {
         path.name.split(".")[0]: read_qrels(path) for path in sorted((folder / "qrels").glob("*.trec*"))
@@ -96,7 +96,7 @@ def with_suites(folder: Path) -> list[Benchmark]:
 
 
 def read_corpus(path: Path) -> Corpus:
-    rows = list(_rows(path))
+    rows = _all_rows(path)
     return Corpus(path, [i for i, _ in rows], [t for _, t in rows])
 
 
@@ -126,9 +126,8 @@ def read_attributes(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def write_run(path: Path, rankings: dict[str, list[tuple[str, float]]], tag: str) -> None:
-    """A TREC run file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="utf-8") as file:
+    """A TREC run file, whole or not at all: a note beside an older one would vouch for half a run."""
+    with replacing_file(path) as aside, aside.open("w", encoding="utf-8") as file:
         for query, ranked in rankings.items():
             for rank, (document, score) in enumerate(ranked, 1):
                 file.write(f"{query} Q0 {document} {rank} {score:.6f} {tag}\n")
@@ -150,6 +149,13 @@ def _corpus_of(folder: Path) -> Path:
             if (place / name).is_file():
                 return place / name
     return _find(folder, "corpus.jsonl")
+
+
+def _all_rows(path: Path) -> list[tuple[str, str]]:
+    rows = list(_rows(path))
+    if not rows:
+        raise InputError(f"'{path}' is empty.", hint='write lines {"id": ..., "text": ...}')
+    return rows
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str]]:

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from numcolbert.model.checkpoint import find_gate, load_checkpoint
-from numcolbert.program import program
+from numcolbert.program import positive, program
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus, with_suites, write_run
 from numcolbert.train.fingerprint import write_note
 from numcolbert.train.measures import MEASURES, mean_measures
@@ -251,13 +251,6 @@ def collect(folders: Sequence[Path], *, suites: bool) -> list[Benchmark]:
     return [benchmark for benchmark, _ in found]
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not positive")
-    return number
-
-
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m numcolbert.train.evaluate", description=__doc__)
@@ -265,7 +258,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("benchmarks", nargs="+", type=Path)
     parser.add_argument("-o", "--out", type=Path, required=True, help="folder for run files and results.json")
     parser.add_argument("--no-suites", action="store_true", help="leave out the folders under suites/")
-    parser.add_argument("--depth", type=_positive, default=DEPTH, help="hits a query in the run files")
+    parser.add_argument("--depth", type=positive, default=DEPTH, help="hits a query in the run files")
     parser.add_argument("--candidates", type=Path, help="rank what this TREC run holds, and nothing else")
     parser.add_argument("--device", default="auto")
     parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
