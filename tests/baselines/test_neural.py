@@ -243,9 +243,12 @@ def test_groups_by_length_change_no_loss(
             assert losses_of(grouped / system, name) == pytest.approx(expected, rel=1e-4)
 
 
-def test_a_folder_that_is_no_deepquant(tmp_path: Path) -> None:
+def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="is not a DeepQuant model"):
         load_deepquant(tmp_path)
+    for folder in (tmp_path, tmp_path / "none"):
+        with pytest.raises(ModelError, match="is not a SPLADE model"):
+            load_splade(folder)
 
 
 def test_batches_survive_the_way_through_workers(backbone: str, triples: list[Triple]) -> None:

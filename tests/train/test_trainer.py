@@ -16,7 +16,7 @@ from tests.train.conftest import Names, make_triples
 
 from numcolbert.data.triple import Triple
 from numcolbert.data.triple_files import write_triples
-from numcolbert.errors import InputError, NotFoundError, NumColBERTError
+from numcolbert.errors import InputError, NotFoundError, NumColBERTError, UsageError
 from numcolbert.train.__main__ import main
 from numcolbert.train.journal import read_log
 from numcolbert.train.recipe import Recipe, load_recipe
@@ -190,6 +190,20 @@ def test_a_checkpoint_of_another_model_is_refused(recipe: Any) -> None:
     train(recipe("run.steps=2", "run.checkpoint_every=1"))
     with pytest.raises(InputError, match="does not fit"):
         train(recipe("run.resume=true", "model.encoder.dim=8"))
+
+
+def test_a_damaged_checkpoint_is_refused(recipe: Any, tmp_path: Path) -> None:
+    train(recipe("run.steps=2", "run.checkpoint_every=1"))
+    weights = tmp_path / "run" / "state" / "state.safetensors"
+    weights.write_bytes(weights.read_bytes()[:20])
+    with pytest.raises(InputError, match="is damaged"):
+        train(recipe("run.resume=true"))
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:many", "cuda:99"])
+def test_a_device_that_is_not_there_is_named(recipe: Any, device: str) -> None:
+    with pytest.raises(UsageError, match=f"no device '{device}'"):
+        train(recipe(f'run.device="{device}"'))
 
 
 def test_the_module_runs_from_the_command_line(

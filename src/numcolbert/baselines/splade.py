@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from tokenizers import Tokenizer
 from torch import Tensor
 
@@ -77,7 +78,14 @@ def build_splade(backbone: str, dropout: float = 0.0) -> SparseEncoder:
 def load_splade(folder: Path) -> SparseEncoder:
     from sentence_transformers import SparseEncoder
 
-    return SparseEncoder(str(folder))
+    try:
+        if not folder.is_dir():  # else its name would be looked up on the Hugging Face Hub
+            raise FileNotFoundError("there is no such folder")
+        return SparseEncoder(str(folder))
+    except (OSError, ValueError, SafetensorError) as error:
+        raise ModelError(
+            f"'{folder}' is not a SPLADE model: {error}.", hint="train one: python -m numcolbert.baselines"
+        ) from error
 
 
 def sparse_vectors(model: Any, ids: Tensor, mask: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from numcolbert.errors import ModelError
+from numcolbert.errors import ModelError, UsageError
 from numcolbert.model.checkpoint import (
     ColBERTSettings,
     GateSettings,
@@ -79,6 +79,13 @@ def skipped_document_ids(model: MultiVectorEncoder) -> Tensor | None:
 
 
 def choose_device(wanted: str) -> torch.device:
-    if wanted != "auto":
-        return torch.device(wanted)
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(wanted)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UsageError(
+            f"There is no device '{wanted}' on this machine.", hint="choose auto, cpu or cuda"
+        ) from error
+    return device

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import nn
 
@@ -62,7 +63,7 @@ def load_state(folder: Path, module: nn.Module, optimiser: torch.optim.Optimizer
                     if saved is not None:
                         # A fused optimiser keeps its step counter on the device of the parameter.
                         optimiser.state[parameter][key] = saved.to(parameter.device)
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise InputError(
             f"The checkpoint '{folder}' does not fit this recipe or is damaged: {error}.",
             hint="start again with run.resume = false, or use the recipe the checkpoint was made with",
