@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
+from numcolbert.baselines import llm
+from numcolbert.baselines.kept_scores import KeptScores
 from numcolbert.baselines.llm import EndpointError, LLMJudge, LLMSettings
-from numcolbert.errors import InputError, UsageError
+from numcolbert.errors import InputError, StorageError, UsageError
 
 
 class Server:
@@ -150,7 +153,79 @@ def test_many_at_once(server: Server, tmp_path: Path) -> None:
     assert server.most_running == 6
 
 
+def test_nothing_more_is_asked_after_an_interruption(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, asked, leaving = judge(server, tmp_path, concurrency=1), [], threading.Event()
+
+    class Pool(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            leaving.set()
+            super().shutdown(wait=wait)
+
+    def ask(pair: tuple[str, str]) -> str:
+        asked.append(pair)
+        leaving.wait()
+        return "1"
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(llm, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(llm, "wait", interrupted)
+    monkeypatch.setattr(one, "_ask", ask)
+    with pytest.raises(KeyboardInterrupt):
+        one.score([("q", str(number)) for number in range(60)])
+    assert len(asked) <= 1, "the one that was under way"
+
+
+@pytest.mark.parametrize(
+    ("body", "length", "complaint"),
+    [(b"\xff{", 2, "does not answer with JSON"), (b'{"choi', 99, "cannot be reached")],
+)
+def test_an_answer_that_breaks_off_or_is_no_json(
+    tmp_path: Path, body: bytes, length: int, complaint: str
+) -> None:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Length", str(length))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as http:
+        threading.Thread(target=http.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{http.server_address[1]}"
+        one = LLMJudge(LLMSettings(endpoint=address, retries=1, backoff_s=0), tmp_path / "a.sqlite")
+        with pytest.raises(EndpointError, match=complaint):
+            one.score(PAIRS[:1])
+        http.shutdown()
+
+
+@pytest.mark.parametrize(
+    "opened",
+    [
+        lambda path: LLMJudge(LLMSettings(), path),
+        lambda path: KeptScores(LLMJudge(LLMSettings(), path.with_name("good")), "m", path),
+    ],
+)
+def test_a_cache_that_is_none_is_named(tmp_path: Path, opened: Callable[[Path], object]) -> None:
+    path = tmp_path / "cache.sqlite"
+    path.write_text("no database at all, but long enough to be looked at as one " * 20)
+    with pytest.raises(StorageError, match="cannot be opened"):
+        opened(path)
+
+
 def test_wrong_use(tmp_path: Path) -> None:
+    for settings in (LLMSettings(endpoint="http://["), LLMSettings(endpoint="https://")):
+        with pytest.raises(UsageError, match="not an endpoint"):
+            LLMJudge(settings, tmp_path / "a")
+    with pytest.raises(UsageError, match="API key"):
+        LLMJudge(LLMSettings(api_key="two\nlines"), tmp_path / "a")
     with pytest.raises(UsageError, match="not an endpoint"):
         LLMJudge(LLMSettings(endpoint="ftp://x"), tmp_path / "a")
     with pytest.raises(UsageError, match="concurrency is 0"):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 
+from numcolbert.baselines.cache import open_cache
 from numcolbert.baselines.rerank import Pair, Scorer
-from numcolbert.files import storage_errors
 from numcolbert.progress import Progress
 
 BLOCK = 1024
@@ -20,12 +19,7 @@ class KeptScores:
 
     def __init__(self, scorer: Scorer, name: str, cache: Path) -> None:
         self._scorer, self._name = scorer, name
-        with storage_errors(cache):
-            cache.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(cache, timeout=60)
-            self._database.execute(
-                "CREATE TABLE IF NOT EXISTS scores (key BLOB PRIMARY KEY, score REAL) WITHOUT ROWID"
-            )
+        self._database = open_cache(cache, "scores (key BLOB PRIMARY KEY, score REAL) WITHOUT ROWID")
 
     def score(self, pairs: Sequence[Pair]) -> list[float]:
         keys = [self._key(pair) for pair in pairs]

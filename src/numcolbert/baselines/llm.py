@@ -10,20 +10,21 @@ import json
 import logging
 import random
 import re
-import sqlite3
 import threading
 import time
 import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
+from numcolbert.baselines.cache import open_cache
 from numcolbert.baselines.rerank import Pair
 from numcolbert.errors import InputError, NumColBERTError, UsageError
-from numcolbert.files import storage_errors
 from numcolbert.progress import Progress
 
 log = logging.getLogger(__name__)
@@ -78,19 +79,23 @@ class LLMJudge:
     ) -> None:
         if settings.concurrency < 1:
             raise UsageError(f"The concurrency is {settings.concurrency}.", hint="give 1 or more")
-        if not settings.endpoint.startswith(("http://", "https://")):
+        if settings.retries < 0:
+            raise UsageError(f"The number of retries is {settings.retries}.", hint="give 0 or more")
+        if not _is_address(settings.endpoint):
             raise UsageError(
                 f"'{settings.endpoint}' is not an endpoint.", hint="it begins with http:// or https://"
+            )
+        if not (settings.api_key.isascii() and settings.api_key.isprintable()):
+            raise UsageError(
+                "The API key holds characters that no key has.",
+                hint="set it again, without line breaks",
             )
         self.settings = settings
         self.unreadable = 0
         """Answers without a grade; they count as the lowest."""
         self._sleep = sleep
         self._lock = threading.Lock()
-        with storage_errors(cache):
-            cache.parent.mkdir(parents=True, exist_ok=True)
-            self._database = sqlite3.connect(cache, timeout=60, check_same_thread=False)
-            self._database.execute("CREATE TABLE IF NOT EXISTS answers (key BLOB PRIMARY KEY, answer TEXT)")
+        self._database = open_cache(cache, "answers (key BLOB PRIMARY KEY, answer TEXT)", threads=True)
 
     def estimate(self, pairs: Sequence[Pair]) -> Estimate:
         """Count without asking (about four characters a token)."""
@@ -117,12 +122,13 @@ class LLMJudge:
             Progress(self.settings.model, len(fresh), "pairs") as progress,
             ThreadPoolExecutor(self.settings.concurrency) as pool,
         ):
-            futures: dict[Future[str], Pair] = {pool.submit(self._ask, pair): pair for pair in fresh}
-            for future in futures:
-                future.add_done_callback(lambda _: progress.advance())
-            done, waiting = wait(futures, return_when=FIRST_EXCEPTION)
-            for future in waiting:  # after a failure the rest is not asked
-                future.cancel()
+            try:
+                futures: dict[Future[str], Pair] = {pool.submit(self._ask, pair): pair for pair in fresh}
+                for future in futures:
+                    future.add_done_callback(lambda _: progress.advance())
+                done, _ = wait(futures, return_when=FIRST_EXCEPTION)
+            finally:  # after a failure, or Ctrl-C, the rest is not asked: the pool would wait for all of it
+                pool.shutdown(wait=False, cancel_futures=True)
             for future in done:
                 answers[futures[future]] = future.result()
         self.unreadable = 0
@@ -176,10 +182,13 @@ class LLMJudge:
                 if error.code not in _RETRIED or attempt == self.settings.retries:
                     raise _refusal(self.settings.endpoint, error.code, text) from error
                 pause = self._pause(attempt, error.headers.get("Retry-After"))
-            except (urllib.error.URLError, TimeoutError, ConnectionError, json.JSONDecodeError) as error:
+            except (OSError, HTTPException, ValueError) as error:
                 if attempt == self.settings.retries:
+                    what = (
+                        "does not answer with JSON" if isinstance(error, ValueError) else "cannot be reached"
+                    )
                     raise EndpointError(
-                        f"'{self.settings.endpoint}' cannot be reached: {error}.",
+                        f"'{self.settings.endpoint}' {what}: {error}.",
                         hint="check the address and the network; answers so far are kept",
                     ) from error
                 pause = self._pause(attempt, None)
@@ -206,6 +215,14 @@ class LLMJudge:
                 "SELECT answer FROM answers WHERE key = ?", (self._key(pair),)
             ).fetchone()
         return None if row is None else str(row[0])
+
+
+def _is_address(endpoint: str) -> bool:
+    try:
+        parts = urllib.parse.urlsplit(endpoint)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
 def _refusal(endpoint: str, code: int, text: str) -> EndpointError:

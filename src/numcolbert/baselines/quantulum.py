@@ -16,9 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from numcolbert.baselines.cache import open_cache
 from numcolbert.baselines.quantity_score import Amount
 from numcolbert.errors import MissingDependencyError
-from numcolbert.files import cache_folder, storage_errors
+from numcolbert.files import cache_folder
 from numcolbert.progress import Progress
 from numcolbert.types import Span
 
@@ -134,13 +135,8 @@ class Quantulum:
         return hashlib.blake2b(f"{self._version}\0{mended(text)}".encode(), digest_size=16).digest()
 
     def _open(self, path: Path) -> sqlite3.Connection:
-        with storage_errors(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            database = sqlite3.connect(path, timeout=60)
-            database.execute("PRAGMA journal_mode=WAL")
-            database.execute(
-                "CREATE TABLE IF NOT EXISTS parsed (key BLOB PRIMARY KEY, mentions TEXT) WITHOUT ROWID"
-            )
+        database = open_cache(path, "parsed (key BLOB PRIMARY KEY, mentions TEXT) WITHOUT ROWID")
+        database.execute("PRAGMA journal_mode=WAL")
         return database
 
     def _remembered(self, text: str) -> tuple[Mention, ...] | None:
