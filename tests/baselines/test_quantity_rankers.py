@@ -17,6 +17,7 @@ from numcolbert.baselines.quantity_score import Amount, Wanted, quantity_score
 from numcolbert.baselines.quantulum import Quantulum, mended
 from numcolbert.baselines.query_condition import read_query
 from numcolbert.baselines.ranker import Query
+from numcolbert.errors import InputError
 from numcolbert.types import Condition, Document, Quantity
 
 
@@ -165,3 +166,14 @@ def test_normalised() -> None:
     assert normalised({"a": 4.0, "b": 2.0}, "min-max") == {"a": 1.0, "b": 0.0}
     assert normalised({"a": 3.0, "b": 3.0}, "min-max") == {"a": 1.0, "b": 1.0}
     assert normalised({}, "max") == {}
+    assert normalised({"a": -1.0, "b": -1.0}, "max") == {"a": 1.0, "b": 1.0}
+    with pytest.raises(InputError, match="turn the ranking round"):
+        normalised({"a": -1.0, "b": -2.0}, "max")
+
+
+def test_a_first_run_of_another_collection_is_refused() -> None:
+    ranker = RunRanker({"q": {"high": 2.0, "stranger": 1.0}, "not asked": {"other stranger": 1.0}})
+    ranker.index(CORPUS)
+    assert ranker.search([Query("q", "x")], 1) == {"q": {"high": 2.0}}
+    with pytest.raises(InputError, match="document 'stranger' for query 'q'"):
+        ranker.search([Query("q", "x")], 2)

@@ -28,6 +28,12 @@ def test_a_run_file_is_ranked_best_first(tmp_path: Path) -> None:
     assert lines == ["q Q0 high 1 2.0 t", "q Q0 mid 2 1.0 t", "q Q0 low 3 0.5 t"]
 
 
+@pytest.mark.parametrize("tag", ["my own model", ""])
+def test_any_tag_makes_a_run_that_can_be_read(tmp_path: Path, tag: str) -> None:
+    write_run(tmp_path / "a.run", {"q": {"d": 1.0}}, tag)
+    assert read_run(tmp_path / "a.run") == {"q": {"d": 1.0}}
+
+
 def test_qrels_survive_a_round_trip(tmp_path: Path) -> None:
     qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 3}}
     write_qrels(tmp_path / "q.trec", qrels)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from dataclasses import dataclass
 
 NUMBER_TOKEN = "[unused1]"
@@ -51,12 +52,13 @@ def mark_numbers(text: str) -> MarkedText:
         values.append(-value if found["sign"] in ("-", "−") else value)
         return f" {NUMBER_TOKEN} {(currency or '').strip()}{rest}"
 
-    return MarkedText(_NUMBER.sub(replaced, text), tuple(values))
+    # Where a text holds the token itself, there would be more tokens than values.
+    return MarkedText(_NUMBER.sub(replaced, text.replace(NUMBER_TOKEN, " ")), tuple(values))
 
 
 def exponent_and_mantissa(value: float) -> tuple[int, float]:
     """(class of the exponent, mantissa in 1..10): 2500 is 2.5 and the class of 10^3; zero has its own."""
-    if value == 0 or not math.isfinite(value):
+    if abs(value) < sys.float_info.min or not math.isfinite(value):  # below, powers of ten are no numbers
         return ZERO, 1.0
     exponent = math.floor(math.log10(abs(value)))
     mantissa = abs(value) / 10.0**exponent

@@ -9,6 +9,7 @@ from numcolbert.baselines.quantity_score import quantity_score
 from numcolbert.baselines.quantulum import Quantulum
 from numcolbert.baselines.query_condition import Conditions, read_query
 from numcolbert.baselines.ranker import Query, Ranker, Run, best
+from numcolbert.errors import InputError
 from numcolbert.types import Document
 
 Normalise = Literal["max", "min-max"]
@@ -54,7 +55,13 @@ def normalised(scores: Mapping[str, float], how: Normalise) -> dict[str, float]:
     """Divide by the highest score, or stretch to 0..1; a flat ranking becomes all ones."""
     if not scores:
         return {}
-    high, low = max(scores.values()), min(scores.values()) if how == "min-max" else 0.0
+    high, lowest = max(scores.values()), min(scores.values())
+    if how == "max" and lowest < high <= 0:
+        raise InputError(
+            f"The highest score of a query is {high:g}: dividing by it would turn the ranking round.",
+            hint="take a first run whose scores are positive, or stretch them to 0..1 as QSPLADE does",
+        )
+    low = lowest if how == "min-max" else 0.0
     if high == low:
         return dict.fromkeys(scores, 1.0)
     return {document: (score - low) / (high - low) for document, score in scores.items()}
@@ -65,9 +72,20 @@ class RunRanker:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self._known: frozenset[str] | None = None
 
     def index(self, corpus: Iterable[Document]) -> None:
-        """Nothing to do: the ranking is already made."""
+        """The ranking is already made; what it ranks must be there."""
+        self._known = frozenset(document.id for document in corpus)
 
     def search(self, queries: Sequence[Query], k: int) -> Run:
-        return {query.id: best(self.run.get(query.id, {}), k) for query in queries}
+        found = {query.id: best(self.run.get(query.id, {}), k) for query in queries}
+        for query, ranking in found.items():
+            stranger = next((d for d in ranking if self._known is not None and d not in self._known), None)
+            if stranger is not None:
+                raise InputError(
+                    f"The first run names document '{stranger}' for query '{query}', "
+                    "which the collection does not hold.",
+                    hint="run and collection must belong to the same benchmark",
+                )
+        return found

@@ -79,13 +79,17 @@ def read_qrels(
 
 
 def write_run(path: Path, run: Run, tag: str) -> None:
-    """Write a run, best first. Scores keep every digit, so reading it back ranks the same."""
+    """Write a run, best first. Scores keep every digit, so reading it back ranks the same.
+
+    The tag becomes one word: it is one column.
+    """
     _check_ids(run)
+    column = "-".join(tag.split()) or "run"
     with replacing_file(path) as aside, aside.open("w", encoding="utf-8") as file:
         for query, ranking in run.items():
             ordered = sorted(ranking.items(), key=lambda pair: -pair[1])
             for rank, (document, score) in enumerate(ordered, 1):
-                file.write(f"{query} Q0 {document} {rank} {float(score)!r} {tag}\n")
+                file.write(f"{query} Q0 {document} {rank} {float(score)!r} {column}\n")
 
 
 def write_qrels(path: Path, qrels: Qrels) -> None:
