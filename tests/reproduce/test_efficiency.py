@@ -20,6 +20,7 @@ from numcolbert.reproduce.runs import Workshop
 from numcolbert.reproduce.spec import load_table
 from numcolbert.reproduce.table import make_tables
 from numcolbert.train.benchmarks import Corpus, read_benchmark, read_corpus
+from numcolbert.train.fingerprint import fingerprint, made_on
 
 DIM = 16
 
@@ -57,7 +58,9 @@ def test_runs_and_costs(benchmarks: Path, tmp_path: Path, monkeypatch: pytest.Mo
         "numcolbert-plaid1",
     ]
     assert all(fact["others"] >= 0 for fact in facts), "what else ran is told beside every time"
-    exact = read_run(tmp_path / "runs" / "numcolbert-exact" / "openfinquant.trec")
+    path = tmp_path / "runs" / "numcolbert-exact" / "openfinquant.trec"
+    assert made_on(path) == fingerprint(benchmark), "another edition of the benchmark is told from this one"
+    exact = read_run(path)
     # "revenue above 40 dollars" has two words in common with both passages about revenue.
     assert set(list(exact["q1"])[:2]) == {"d1", "d2"}
     assert exact["q3"]["d3"] == pytest.approx(4, abs=1e-2)

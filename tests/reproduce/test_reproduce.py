@@ -163,6 +163,19 @@ def test_a_bad_run_file_costs_its_own_row_only(benchmarks: Path, tmp_path: Path)
     assert table.comparison is not None
 
 
+def test_a_bad_first_run_costs_the_rows_that_stand_on_it_only(benchmarks: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs"
+    (runs / "colbert-ft").mkdir(parents=True)
+    (runs / "colbert-ft" / "openfinquant.plain.trec").write_text("q1 Q0 d1\n")
+    write_run(runs / "qcolbert" / "openfinquant.trec", PERFECT, "x")
+    write_run(runs / "numcolbert" / "openfinquant.gated.trec", PERFECT, "x")
+    benchmark = read_benchmark(benchmarks / "openfinquant")
+    (table,) = make_tables(load_table("main"), [benchmark], runs, Workshop(), run_missing=False)
+    states = {state.name: state for state in table.states}
+    assert "has 3 columns" in states["QColBERT"].how
+    assert set(table.measured) == {"NumColBERT"}
+
+
 def test_defeats_come_first(benchmarks: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     write_run(runs / "numcolbert" / "openfinquant.trec", {"q1": {"d4": 1.0}}, "x")

@@ -32,6 +32,7 @@ from numcolbert.progress import Progress, track
 from numcolbert.reproduce.disturbance import Disturbance
 from numcolbert.reproduce.runs import file_name
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus
+from numcolbert.train.fingerprint import write_note
 
 if TYPE_CHECKING:
     from numcolbert.model.encoder import Encoder
@@ -162,6 +163,7 @@ def measure_engines(
             busy = others.share()
             engine.close()
         write_run(target, run, f"{system}-{name}")
+        write_note(target, benchmark)
         fact: dict[str, float] = {
             "ms/query": round(1000 * float(np.median(times)), 2),
             "GB": round(size / 1e9, 4),

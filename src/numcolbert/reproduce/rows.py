@@ -60,15 +60,15 @@ def row_state(
         if state.path is None:
             return RowState(row.name, None, f"needs the run of {before.name}")
         first = state.path
-    if not run_missing:
-        return _saved_state(row, benchmark, runs, first)
     try:
+        if not run_missing:
+            return _saved_state(row, benchmark, runs, first)
         made = made_run(runs, row.system, benchmark, workshop, first)
+        how = "reused" if made.reused else f"made in {clock(made.seconds)}"
+        return RowState(row.name, made.path, how, warning=_too_shallow(row, first))
     except NumColBERTError as error:
         # One row that cannot be made must not cost the others; the table says why.
         return RowState(row.name, None, f"{error.message} ({error.hint})")
-    how = "reused" if made.reused else f"made in {clock(made.seconds)}"
-    return RowState(row.name, made.path, how, warning=_too_shallow(row, first))
 
 
 def kept_state(row: RowSpec, found: Measured | None) -> RowState | None:
