@@ -11,45 +11,49 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from numcolbert.errors import InputError
-from numcolbert.files import open_binary, replacing_file, require_file
+from numcolbert.files import replacing_file, require_file, text_lines
+from numcolbert.program import program
 
 
 def pairs(path: Path, words: int) -> Iterator[dict[str, str]]:
-    with open_binary(require_file(path, "collection")) as lines:
-        for number, line in enumerate(lines, 1):
+    for number, line in text_lines(require_file(path, "collection")):
+        try:
             row = json.loads(line)
-            if "questions" in row:
-                questions, passage = row["questions"], row["text"]
-            elif "q" in row and "a" in row:
-                questions, passage = [row["q"]], row["a"]
-            else:
-                raise InputError(
-                    f"'{path}', line {number} has neither 'questions' nor 'q' and 'a'.",
-                    hint="see the head of this script for the two layouts",
-                )
+            questions, passage = (
+                (row["questions"], row["text"]) if "questions" in row else ([row["q"]], row["a"])
+            )
             passage = " ".join(passage.split()[:words])
-            for question in questions:
-                if passage and question.strip():
-                    yield {"query": question.strip(), "positive": passage}
+            asked = [question.strip() for question in questions]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"Line {number} of '{path}' has neither 'questions' and 'text' nor 'q' and 'a'.",
+                hint="see the head of this script for the two layouts",
+            ) from error
+        for question in asked:
+            if passage and question:
+                yield {"query": question, "positive": passage}
 
 
-def main() -> None:
+@program
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("collections", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--words", type=int, default=90, help="passages are cut after this many words")
-    arguments = parser.parse_args()
-    with replacing_file(arguments.output) as aside, lzma.open(aside, "wt", encoding="utf-8") as out:
-        for collection in arguments.collections:
-            for pair in pairs(collection, arguments.words):
+    chosen = parser.parse_args(arguments)
+    with replacing_file(chosen.output) as aside, lzma.open(aside, "wt", encoding="utf-8") as out:
+        for collection in chosen.collections:
+            for pair in pairs(collection, chosen.words):
                 out.write(json.dumps(pair, ensure_ascii=False) + "\n")
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -96,7 +96,12 @@ def measure(
 ) -> dict[str, float]:
     """Searches a second, latencies in milliseconds, and errors, after `warm` seconds that do not count."""
     parts = urllib.parse.urlsplit(url)
-    host, port = parts.hostname or "", parts.port or 80
+    try:
+        host, port = parts.hostname or "", parts.port or 80
+    except ValueError:
+        sys.exit(f"error: '{url}' is not an address\nhint: give one such as http://127.0.0.1:8080")
+    if not queries or clients < 1:
+        sys.exit("error: nobody asks anything\nhint: give one client or more, and a file with queries")
     if host != "localhost" and not _loopback(host):
         sys.exit(f"error: '{host}' is not this machine\nhint: give an address such as http://127.0.0.1:8080")
     tally = Tally()
@@ -145,7 +150,10 @@ def main() -> None:
     parser.add_argument("--queries", type=Path, help="a file with one query a line")
     parser.add_argument("--json", action="store_true", help="print JSON")
     given = parser.parse_args()
-    lines = given.queries.read_text(encoding="utf-8").splitlines() if given.queries else QUERIES
+    try:
+        lines = given.queries.read_text(encoding="utf-8").splitlines() if given.queries else QUERIES
+    except (OSError, UnicodeDecodeError) as problem:
+        sys.exit(f"error: '{given.queries}' cannot be read: {problem}\nhint: name a text file")
     found = measure(
         given.url,
         queries=[line for line in lines if line.strip()],

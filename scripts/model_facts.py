@@ -10,10 +10,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from numcolbert.config import read_json
+from numcolbert.files import replacing_file
 from numcolbert.model.card import read_facts, write_card
+from numcolbert.program import program
 from numcolbert.train.measures import MEASURES, as_it_ranks
 from recorded_runs import recorded
 
@@ -69,17 +74,18 @@ def results(run: Row, baselines: list[Row]) -> dict[str, list[Row]]:
     }
 
 
-def main() -> None:
+@program
+def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("model", type=Path)
     parser.add_argument("run", help="name of its recorded run")
     parser.add_argument("--baseline", action="append", default=[], help="names of recorded runs beside it")
-    chosen = parser.parse_args()
+    chosen = parser.parse_args(arguments)
     run, *baselines = (with_names(recorded(name)) for name in (chosen.run, *chosen.baseline))
     file = chosen.model / "facts.json"
-    facts = json.loads(file.read_text(encoding="utf-8"))
+    facts = read_json(file, "facts of the model", hint="name the folder of a shipped model")
     facts["results"] |= results(run, baselines)
     facts["recipe"] = {
         "command": run["command"],
@@ -90,9 +96,11 @@ def main() -> None:
         "digits": run["recipe"]["model"]["encoder"]["digits"],
         "share of the start's weights": run["recipe"]["run"]["start_share"],
     }
-    file.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    with replacing_file(file) as aside:
+        aside.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write_card(chosen.model, read_facts(file))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -20,6 +20,9 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from numcolbert.config import read_json
+from numcolbert.errors import InputError
+from numcolbert.files import require_file
 from numcolbert.program import program
 from numcolbert.train.journal import read_log
 from numcolbert.train.recipe import load_recipe
@@ -73,11 +76,19 @@ def without_folder(value: Any, folder: str) -> Any:
     return [without_folder(item, folder) for item in value] if isinstance(value, list) else value
 
 
+def read_results(file: Path) -> Any:
+    return json.loads(require_file(file, "file of results").read_text(encoding="utf-8"))
+
+
 def record(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
-    made_with = without_folder(json.loads((folder / "recipe.json").read_text(encoding="utf-8")), chosen.strip)
+    hint = "name the folder of a finished training"
+    made_with = without_folder(read_json(folder / "recipe.json", "recipe", hint=hint), chosen.strip)
     log = read_log(folder / "log.jsonl")
     steps = [line for line in log if line["event"] == "train"]
-    (end,) = (line for line in log if line["event"] == "end")
+    ends = [line for line in log if line["event"] == "end"]  # one for each time it was resumed, and the last
+    if not ends or ends[-1].get("interrupted"):
+        raise InputError(f"The training in '{folder}' has not ended.", hint="go on with run.resume = true")
+    end = ends[-1] | {"seconds": round(sum(line["seconds"] for line in ends), 2)}
     return {
         "run": chosen.name,
         "what": chosen.what,
@@ -87,7 +98,7 @@ def record(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
         "remarks": chosen.remarks,
         "end": {key: end[key] for key in ("step", "triples", "seconds", "triples_per_second")},
         "recipe": made_with,
-        "results": json.loads((folder / "results.json").read_text(encoding="utf-8")),
+        "results": read_results(folder / "results.json"),
         "curve": [
             {key: line[key] for key in CURVE if key in line}
             for line in steps[:: max(1, len(steps) // CURVE_POINTS)]
@@ -104,7 +115,7 @@ def averaged(chosen: argparse.Namespace) -> dict[str, Any]:
         "date": date.today().isoformat(),
         "command": command(chosen.recipe, made_with),
         "recipe": made_with,
-        "results": json.loads(chosen.results.read_text(encoding="utf-8")),
+        "results": read_results(chosen.results),
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -48,6 +49,50 @@ def test_the_card_of_the_shipped_model_is_that_of_its_run(script: Script) -> Non
     for title, rows in making.results(run, []).items():
         for row, written in zip(rows, facts.results[title], strict=True):
             assert row.items() <= written.items()
+
+
+def test_a_resumed_run_is_recorded_with_the_time_of_all_its_parts(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    recording = script("record_run")
+    monkeypatch.setattr(recording, "RUNS", tmp_path / "recorded")
+    (tmp_path / "recorded").mkdir()
+    folder = tmp_path / "run"
+    arguments = [str(folder), "--recipe", "default", "--name", "again", "--what", "a test"]
+    assert recording.main(arguments) == 1 and "hint:" in capsys.readouterr().err
+    folder.mkdir()
+    (folder / "recipe.json").write_text(json.dumps(load_recipe("default").as_dict()))
+    (folder / "results.json").write_text("[]")
+    ends = [
+        {"event": "end", "step": step, "triples": 4 * step, "seconds": 2.5, "triples_per_second": 8.0}
+        for step in (5, 10)
+    ]
+    for interrupted in (True, False):
+        log = [ends[0] | {"interrupted": True}, ends[1] | {"interrupted": interrupted}]
+        (folder / "log.jsonl").write_text("".join(json.dumps(line) + "\n" for line in log))
+        assert recording.main(arguments) == int(interrupted)
+    assert "has not ended" in capsys.readouterr().err
+    (file,) = (tmp_path / "recorded").iterdir()
+    end = {"step": 10, "triples": 40, "seconds": 5.0, "triples_per_second": 8.0}
+    assert json.loads(file.read_text())["end"] == end
+
+
+def test_pairs_from_questions_and_answers(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, out = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl.xz"
+    source.write_text('{"text": "one two three", "questions": ["a?", " "]}\n{"q": "b?", "a": "four"}\n')
+    making = script("general_pairs")
+    assert making.main([str(source), "-o", str(out), "--words", "2"]) == 0
+    with lzma.open(out, "rt") as file:
+        assert [json.loads(line) for line in file] == [
+            {"query": "a?", "positive": "one two"},
+            {"query": "b?", "positive": "four"},
+        ]
+    for bad in ("no json", '"questions"', '{"q": "b?"}', '{"q": 1, "a": "x"}'):
+        source.write_text(bad + "\n")
+        assert making.main([str(source), "-o", str(out)]) == 1
+        assert "Line 1 of" in capsys.readouterr().err
 
 
 def test_a_gate_with_its_own_length_is_the_same_gate(script: Script) -> None:

@@ -146,6 +146,10 @@ def test_the_load_script_counts_what_it_asked(load_test: ModuleType, tmp_path: P
 def test_the_load_script_speaks_to_this_machine_only(load_test: ModuleType) -> None:
     with pytest.raises(SystemExit, match="not this machine"):
         load_test.measure("http://192.0.2.1:80", queries=["x"])
+    with pytest.raises(SystemExit, match="is not an address"):
+        load_test.measure("http://127.0.0.1:x", queries=["x"])
+    with pytest.raises(SystemExit, match="nobody asks"):
+        load_test.measure("http://127.0.0.1:80", queries=[])
 
 
 def test_the_command_starts_serves_and_ends_on_a_signal(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from numcolbert.errors import MissingDependencyError
+from numcolbert.files import require_file
 
 
 class Journal:
@@ -39,4 +40,7 @@ class Journal:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in require_file(path, "log of a training").read_text(encoding="utf-8").splitlines()
+    ]
