@@ -56,6 +56,12 @@ def test_worker_processes_of_the_bench_start_without_torch() -> None:
     assert subprocess.run([sys.executable, "-c", script]).returncode == 0
 
 
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan"])
+def test_no_time_is_one_line(seconds: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["tiny-cpu", f"--seconds={seconds}"]) == 2
+    assert "Nothing can be measured" in capsys.readouterr().err
+
+
 def test_a_wrong_recipe_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["defalt"]) == 1
     assert "There is no recipe 'defalt'" in capsys.readouterr().err

@@ -16,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from numcolbert.errors import UsageError
 from numcolbert.program import program
 
 if TYPE_CHECKING:
@@ -69,6 +70,8 @@ def profile(
         detailed: Also which kernels and which work of the processor take the time.
         say: Told each figure as soon as there is one.
     """
+    if not seconds > 0:
+        raise UsageError(f"Nothing can be measured in {seconds:g} seconds.", hint="give a positive number")
     from numcolbert.train.measure import measure
 
     return measure(recipe, seconds, stock=stock, detailed=detailed, say=say or (lambda _: None))

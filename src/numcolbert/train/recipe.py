@@ -162,6 +162,7 @@ def _check(recipe: Recipe) -> None:
         ("optimiser.warmup", optimiser.warmup, 0.0, 1.0),
         ("model.gate.threshold", recipe.model.gate.threshold, 0.0, 1.0),
         ("run.start_share", run.start_share, 0.0, 1.0),
+        ("model.dropout", recipe.model.dropout, 0.0, 1.0),
     ]:
         if not low <= value <= high:
             raise UsageError(
@@ -170,6 +171,7 @@ def _check(recipe: Recipe) -> None:
     for name, number in [
         ("optimiser.batch", optimiser.batch),
         ("optimiser.lr", optimiser.lr),
+        ("optimiser.clip", optimiser.clip),
         ("loss.retrieval_temperature", recipe.loss.retrieval_temperature),
         ("loss.contrastive_temperature", recipe.loss.contrastive_temperature),
         ("data.token_multiple", data.token_multiple),
@@ -180,3 +182,18 @@ def _check(recipe: Recipe) -> None:
     ]:
         if number <= 0:
             raise UsageError(f"{name} is {number}.", hint="it must be positive")
+    for name, number in [
+        ("optimiser.head_factor", optimiser.head_factor),
+        ("optimiser.weight_decay", optimiser.weight_decay),
+        ("data.workers", data.workers),
+        ("run.seed", run.seed),
+        ("run.steps", run.steps),
+        ("run.time_budget_s", run.time_budget_s),
+        ("run.eval_every", run.eval_every),
+        ("run.checkpoint_every", run.checkpoint_every),
+    ]:
+        if number < 0:
+            raise UsageError(f"{name} is {number}.", hint="it must not be negative")
+    for name, number in [("optimiser.beta1", optimiser.beta1), ("optimiser.beta2", optimiser.beta2)]:
+        if not 0 <= number < 1:
+            raise UsageError(f"{name} is {number}.", hint="it lies between 0 and 1, below 1")
