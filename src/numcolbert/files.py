@@ -33,6 +33,11 @@ def storage_errors(path: Path) -> Iterator[None]:
                 f"'{path}' cannot be accessed: {error.strerror or 'permission denied'}.",
                 hint="check the permissions, or choose a folder you own",
             ) from error
+        if error.errno in (errno.EEXIST, errno.ENOTDIR, errno.EISDIR):
+            raise StorageError(
+                f"'{path}' cannot be used: {error.strerror}.",
+                hint="a file lies where a folder is needed, or the other way round: choose another name",
+            ) from error
         raise
 
 

@@ -10,6 +10,9 @@ from functools import wraps
 from numcolbert.errors import NumColBERTError
 from numcolbert.progress import TerminalListener, listening
 
+INTERRUPTED = 130
+"""The exit code by which shells know Ctrl-C."""
+
 Main = Callable[[Sequence[str] | None], int]
 
 
@@ -32,5 +35,8 @@ def program(main: Main) -> Callable[..., int]:
         except NumColBERTError as error:
             sys.stderr.write(f"error: {error}\n")
             return error.exit_code
+        except KeyboardInterrupt:
+            sys.stderr.write("interrupted\n")
+            return INTERRUPTED
 
     return guarded

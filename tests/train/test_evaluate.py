@@ -99,6 +99,28 @@ def test_evaluation_from_the_command_line(
     assert main([str(tmp_path / "none"), str(benchmark_folder), "-o", str(tmp_path / "out")]) == 1
 
 
+def test_a_file_in_the_place_of_the_output_is_named_before_anything_is_ranked(
+    benchmark_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").touch()
+    assert main([str(tmp_path / "no model"), str(benchmark_folder), "-o", str(tmp_path / "out")]) == 1
+    assert "out' cannot be used: File exists" in capsys.readouterr().err
+
+
+def test_ctrl_c_is_no_traceback(
+    benchmark_folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("numcolbert.train.evaluate.load_checkpoint", interrupted)
+    assert main([str(tmp_path), str(benchmark_folder), "-o", str(tmp_path / "out")]) == 130
+    assert capsys.readouterr().err == "interrupted\n"
+
+
 def test_runs_are_as_deep_as_asked(model: Any, benchmark_folder: Path, tmp_path: Path) -> None:
     benchmark = read_benchmark(benchmark_folder)
     documents = len(read_corpus(benchmark.corpus_path).ids)

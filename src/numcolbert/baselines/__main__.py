@@ -19,6 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from numcolbert.files import storage_errors
 from numcolbert.program import positive, program
 
 if TYPE_CHECKING:
@@ -130,7 +131,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from numcolbert.train.evaluate import collect
     from numcolbert.train.recipe import load_recipe
 
-    chosen.out.mkdir(parents=True, exist_ok=True)
+    with storage_errors(chosen.out):
+        chosen.out.mkdir(parents=True, exist_ok=True)
     if chosen.command == "train":
         outcome = train(
             chosen.system,

@@ -28,10 +28,8 @@ from numcolbert.cli.helptexts import lay_out_help
 from numcolbert.cli.notices import plain_warnings
 from numcolbert.cli.output import print_error
 from numcolbert.errors import NumColBERTError, UsageError
+from numcolbert.program import INTERRUPTED
 from numcolbert.progress import TerminalListener, listening
-
-INTERRUPTED = 130
-"""The exit code by which shells know Ctrl-C."""
 
 app = typer.Typer(
     name="numcolbert",

@@ -25,6 +25,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from numcolbert.files import storage_errors
 from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.program import positive, program
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus, with_suites, write_run
@@ -264,6 +265,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
     chosen = parser.parse_args(arguments)
     benchmarks = collect(chosen.benchmarks, suites=not chosen.no_suites)
+    with storage_errors(chosen.out):  # now, and not after everything is ranked
+        chosen.out.mkdir(parents=True, exist_ok=True)
     model = load_checkpoint(chosen.model, device=str(choose_device(chosen.device)))
     ranker = Ranker.of(model, precision=chosen.precision)
     if chosen.candidates is None:

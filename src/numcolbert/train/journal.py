@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from numcolbert.errors import MissingDependencyError
-from numcolbert.files import require_file
+from numcolbert.files import require_file, storage_errors
 
 
 class Journal:
     def __init__(self, folder: Path, *, tensorboard: bool = False, keep: bool = False) -> None:
         """`keep` appends to the log of the run that is resumed."""
-        folder.mkdir(parents=True, exist_ok=True)
+        with storage_errors(folder):
+            folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "log.jsonl"
         self._file = self.path.open("a" if keep else "w", encoding="utf-8", buffering=1)
         self._board: Any = None
