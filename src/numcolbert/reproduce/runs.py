@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from numcolbert.baselines.collection import read_documents, read_queries
-from numcolbert.baselines.ranker import Ranker, Run
+from numcolbert.baselines.ranker import Ranker
 from numcolbert.evaluate.trec import read_run, write_run
 from numcolbert.files import replacing_file, sha256
 from numcolbert.reproduce.systems import find_system
@@ -35,10 +35,7 @@ class RunFile:
     path: Path
     reused: bool
     seconds: float
-    """What making it took, now or then; 0 for runs made elsewhere."""
-
-    def read(self) -> Run:
-        return read_run(self.path)
+    """What making it took, now or then."""
 
 
 class Workshop:

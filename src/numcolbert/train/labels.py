@@ -5,7 +5,7 @@ Everything is a tensor and every answer comes from one broadcast comparison: no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 import torch
@@ -41,9 +41,6 @@ class Conditions:
         """[C] bool: rows without an operator only fill a batch up to a usual size."""
         return self.operator >= 0
 
-    def to(self, device: torch.device | str) -> Conditions:
-        return Conditions(*(getattr(self, f.name).to(device, non_blocking=True) for f in fields(self)))
-
 
 @dataclass(slots=True)
 class DocumentQuantities:
@@ -57,11 +54,6 @@ class DocumentQuantities:
     @property
     def present(self) -> Tensor:
         return self.dimension >= 0
-
-    def to(self, device: torch.device | str) -> DocumentQuantities:
-        return DocumentQuantities(
-            *(getattr(self, f.name).to(device, non_blocking=True) for f in fields(self))
-        )
 
 
 def compares(conditions: Conditions, documents: DocumentQuantities) -> Tensor:

@@ -55,6 +55,7 @@ class Outcome:
     step: int
     triples: int
     seconds: float
+    """Of this part alone, where the run was resumed; so is the rate."""
     triples_per_second: float
     interrupted: bool = False
     results: list[Result] = field(default_factory=list)
@@ -130,10 +131,8 @@ class Trainer:
             start=self._frozen_copy(dtype) if recipe.loss.keep else None,
         )
         for name, parameter in module.named_parameters():
-            if "pooler" in name:
-                parameter.requires_grad_(
-                    False
-                )  # the backbone's sentence vector, which ColBERT has no use for
+            if "pooler" in name:  # the backbone's sentence vector, which ColBERT has no use for
+                parameter.requires_grad_(False)
         return module.to(self.device).train()
 
     def _frozen_copy(self, dtype: torch.dtype) -> PackedEncoder:
