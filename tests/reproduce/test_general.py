@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from numcolbert.errors import InputError, NotFoundError
+from numcolbert.errors import InputError, NotFoundError, UsageError
 from numcolbert.evaluate.trec import write_run
 from numcolbert.reproduce.general import import_general, main
 from numcolbert.reproduce.page import main_grid
@@ -91,3 +91,13 @@ def test_bad_files(source: Path, tmp_path: Path) -> None:
     (source / "msmarco_mini_qrels.tsv").write_text("7\t1\t1\n")
     with pytest.raises(NotFoundError, match="holds no wikipedia_passages"):
         import_general(source, tmp_path)
+
+
+def test_lines_that_lack_something_are_named(source: Path, tmp_path: Path) -> None:
+    (source / "msmarco_mini_corpus.jsonl.xz").unlink()
+    for line in ('{"id": "1", "text": "a passage"}', "[]", "{"):
+        (source / "msmarco_mini_corpus.jsonl").write_text(line + "\n")
+        with pytest.raises(InputError, match=r"Line 1 of .*corpus.jsonl' is no JSON with '_id' and 'text'"):
+            import_general(source, tmp_path / "b")
+    with pytest.raises(UsageError, match="-1 distractors"):
+        import_general(source, tmp_path / "b", distractors=-1)

@@ -18,12 +18,11 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
-from numcolbert.errors import InputError
+from numcolbert.errors import InputError, UsageError
 from numcolbert.evaluate.trec import Qrels, write_qrels
 from numcolbert.files import replacing_folder, text_lines
 from numcolbert.program import program
@@ -39,13 +38,15 @@ GENERAL = ("msmarco-mini", "squad-sentences")
 
 def import_general(source: Path, target: Path, *, distractors: int | None = None) -> None:
     """Write both sets below `target`, replacing older ones, with so many `distractors` or all there are."""
+    if distractors is not None and distractors < 0:
+        raise UsageError(f"{distractors} distractors cannot be kept.", hint="give 0 or more")
     _msmarco(source, target / GENERAL[0], distractors)
     _squad(source, target / GENERAL[1])
 
 
 def _msmarco(source: Path, target: Path, most: int | None) -> None:
-    passages = {str(row["_id"]): str(row["text"]) for row in _rows(source, "msmarco_mini_corpus.jsonl")}
-    queries = {str(row["_id"]): str(row["text"]) for row in _rows(source, "msmarco_mini_queries.jsonl")}
+    passages = dict(_rows(source, "msmarco_mini_corpus.jsonl", "_id", "text"))
+    queries = dict(_rows(source, "msmarco_mini_queries.jsonl", "_id", "text"))
     qrels: Qrels = {}
     path = _found(source, "msmarco_mini_qrels.tsv")
     for number, line in _filled_lines(path):
@@ -58,19 +59,19 @@ def _msmarco(source: Path, target: Path, most: int | None) -> None:
             ) from error
     judged = {query: grades for query, grades in qrels.items() if query in queries}
     distractors = {
-        "_".join(str(row["id"]).split()): str(row["text"])
-        for row in islice(_rows(source, "wikipedia_passages*.jsonl"), most)
+        "_".join(name.split()): text
+        for name, text in islice(_rows(source, "wikipedia_passages*.jsonl", "id", "text"), most)
     }
     _write(target, distractors | passages, {query: queries[query] for query in judged}, judged)
 
 
 def _squad(source: Path, target: Path) -> None:
-    rows = list(_rows(source, "squad_question_sentence_eval.jsonl"))
-    sentences = dict.fromkeys(str(row["sent"]) for row in rows)
+    rows = list(_rows(source, "squad_question_sentence_eval.jsonl", "q", "sent"))
+    sentences = dict.fromkeys(sentence for _, sentence in rows)
     name = {sentence: f"s{number:05}" for number, sentence in enumerate(sentences)}
     answers: dict[str, set[str]] = {}
-    for row in rows:  # a question may be asked of several sentences
-        answers.setdefault(str(row["q"]), set()).add(name[str(row["sent"])])
+    for question, sentence in rows:  # a question may be asked of several sentences
+        answers.setdefault(question, set()).add(name[sentence])
     queries = {f"q{number:05}": question for number, question in enumerate(answers)}
     qrels = {query: dict.fromkeys(sorted(answers[text]), 1) for query, text in queries.items()}
     _write(target, {name[sentence]: sentence for sentence in sentences}, queries, qrels)
@@ -92,18 +93,19 @@ def _filled_lines(path: Path) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in text_lines(path) if line.strip())
 
 
-def _rows(folder: Path, pattern: str) -> Iterable[dict[str, Any]]:
+def _rows(folder: Path, pattern: str, first: str, second: str) -> Iterator[tuple[str, str]]:
+    """Two values of each line, by their keys."""
     path = _found(folder, pattern)
     for number, line in _filled_lines(path):
         try:
             row = json.loads(line)
-            if not isinstance(row, dict):
-                raise ValueError("not an object")
-        except ValueError as error:
+            found = str(row[first]), str(row[second])
+        except (ValueError, KeyError, TypeError) as error:
             raise InputError(
-                f"Line {number} of '{path}' is not JSON: {error}.", hint="mend or remove it"
+                f"Line {number} of '{path}' is no JSON with '{first}' and '{second}'.",
+                hint="mend or remove it",
             ) from error
-        yield row
+        yield found
 
 
 @program
