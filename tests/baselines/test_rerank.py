@@ -90,6 +90,11 @@ def test_long_passages_are_cut_and_queries_are_not(toy_model: Path) -> None:
     assert scorer.score([("one one", "three three three three")]) == [30 + 2]
 
 
+def test_a_query_that_leaves_no_room_for_a_passage_is_cut(toy_model: Path) -> None:
+    scorer = CrossEncoder(toy_model, length=6)
+    assert scorer.score([("one " * 50, "two three"), ("one one one one", "two")]) == [20 + 2, 20 + 2]
+
+
 def test_where_the_cross_encoder_is(
     toy_model: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

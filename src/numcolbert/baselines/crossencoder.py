@@ -47,6 +47,7 @@ class CrossEncoder:
         options.intra_op_num_threads = threads
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._whole = Tokenizer.from_file(str(folder / "tokenizer.json"))
             self._session: Any = onnxruntime.InferenceSession(
                 str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
             )
@@ -54,6 +55,8 @@ class CrossEncoder:
             raise ModelError(
                 f"'{folder}' is not a cross-encoder: {error}.", hint="it needs model.onnx and tokenizer.json"
             ) from error
+        self._length = length
+        self._whole.no_truncation()
         self._tokenizer.enable_truncation(length, strategy="only_second")
         self._tokenizer.enable_padding()
         self._inputs = {tensor.name for tensor in self._session.get_inputs()}
@@ -65,7 +68,7 @@ class CrossEncoder:
         scores = np.zeros(len(pairs))
         for start in range(0, len(order), self._batch):
             part = order[start : start + self._batch]
-            encodings = self._tokenizer.encode_batch([pairs[i] for i in part])
+            encodings = self._tokenizer.encode_batch([(self._asked(pairs[i][0]), pairs[i][1]) for i in part])
             arrays = {
                 "input_ids": np.array([e.ids for e in encodings], np.int64),
                 "attention_mask": np.array([e.attention_mask for e in encodings], np.int64),
@@ -74,3 +77,11 @@ class CrossEncoder:
             feed = {name: value for name, value in arrays.items() if name in self._inputs}
             scores[part] = self._session.run(None, feed)[0][:, 0]
         return [float(score) for score in scores]
+
+    def _asked(self, query: str) -> str:
+        """The query, or its beginning where no passage would fit beside it: the tokenizer refuses that."""
+        most = self._length - self._tokenizer.num_special_tokens_to_add(is_pair=True) - 1
+        if len(query) <= most:
+            return query
+        ends = [end for _, end in self._whole.encode(query, add_special_tokens=False).offsets]
+        return query if len(ends) <= most else query[: ends[max(1, self._length // 2) - 1]]
