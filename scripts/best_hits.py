@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from numcolbert.errors import InputError
 from numcolbert.train.benchmarks import Benchmark, read_benchmark, read_corpus
 from numcolbert.train.measures import mean_measures
 from numcolbert.train.reranking import read_candidates
@@ -31,12 +32,17 @@ def best_hits(folder: Path, runs: Sequence[Path], best: int, most_queries: int |
     """The first `best` hits of each run together; of at most so many queries, evenly spread over the set."""
     benchmark = read_benchmark(folder)
     found = [read_candidates(run) for run in runs]
-    names = [q for q in benchmark.query_ids if any(q in run for run in found)]
+    names = [q for q in benchmark.query_ids if q in benchmark.qrels and any(q in run for run in found)]
     if most_queries is not None:
         names = names[:: max(1, len(names) // most_queries)][:most_queries]
     hits = {q: list(dict.fromkeys(d for run in found for d in run.get(q, ())[:best])) for q in names}
     wanted = {d for pooled in hits.values() for d in pooled}
     corpus = read_corpus(benchmark.corpus_path)
     texts = {d: t for d, t in zip(corpus.ids, corpus.texts, strict=True) if d in wanted}
+    if strangers := wanted - texts.keys():
+        raise InputError(
+            f"A run names document '{min(strangers)}', which '{benchmark.corpus_path}' does not hold.",
+            hint="runs and benchmark must belong together",
+        )
     asked = dict(zip(benchmark.query_ids, benchmark.query_texts, strict=True))
     return BestHits(benchmark, {q: asked[q] for q in names}, hits, texts)

@@ -11,6 +11,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 
+from numcolbert.errors import InputError
 from numcolbert.model.card import card, read_facts
 from numcolbert.train.recipe import load_recipe
 
@@ -93,6 +94,20 @@ def test_pairs_from_questions_and_answers(
         source.write_text(bad + "\n")
         assert making.main([str(source), "-o", str(out)]) == 1
         assert "Line 1 of" in capsys.readouterr().err
+
+
+def test_best_hits_are_of_judged_queries_and_known_passages(script: Script, tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"id": "d1", "text": "one"}\n{"id": "d2", "text": "two"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"id": "q1", "text": "a"}\n{"id": "not-judged", "text": "b"}\n')
+    (tmp_path / "qrels.trec").write_text("q1 0 d2 1\n")
+    run = tmp_path / "a.trec"
+    run.write_text("q1 Q0 d1 1 2.0 t\nq1 Q0 d2 2 1.0 t\nnot-judged Q0 d1 1 1.0 t\n")
+    hits = script("best_hits").best_hits(tmp_path, [run], 10)
+    assert hits.queries == {"q1": "a"} and hits.passages == {"d1": "one", "d2": "two"}
+    assert hits.ndcg(lambda query, passage: float(passage == "d2")) == 1
+    run.write_text("q1 Q0 stranger 1 2.0 t\n")
+    with pytest.raises(InputError, match="'stranger'"):
+        script("best_hits").best_hits(tmp_path, [run], 10)
 
 
 def test_a_gate_with_its_own_length_is_the_same_gate(script: Script) -> None:
