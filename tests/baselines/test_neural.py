@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -40,6 +41,9 @@ from numcolbert.train.packing import group_by_length  # noqa: E402
 from numcolbert.train.recipe import OptimiserSettings, Recipe, RunSettings  # noqa: E402
 from numcolbert.train.sources import DataSettings  # noqa: E402
 from numcolbert.types import Document  # noqa: E402
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 pytestmark = pytest.mark.train
 
@@ -117,6 +121,31 @@ def test_splade_head_is_tied_and_begins_with_the_texts_own_words(backbone: str) 
     assert ids.shape == mask.shape and mask.tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
     vectors = sparse_vectors(model.eval(), ids, mask)
     assert vectors.shape == (2, inner.config.vocab_size) and (vectors >= 0).all()
+
+
+def test_splade_vectors_and_gradients_are_those_of_all_logits(backbone: str) -> None:
+    model = build_splade(backbone)
+    ids, mask = SpladeText(model).padded(["profit of 20 million", "a dose of 5 mg a day, for two weeks"])
+    masked_lm: Any = model[0].auto_model
+    masked_lm.cls.predictions.decoder.bias.data.zero_()  # words of all kinds are active
+
+    def slow() -> Tensor:
+        logits = masked_lm(input_ids=ids, attention_mask=mask).logits  # [texts, tokens, vocabulary]
+        highest: Tensor = logits.masked_fill(~mask.bool()[..., None], -torch.inf).amax(dim=1)
+        return highest.relu().log1p()
+
+    found = []
+    for vectors in (sparse_vectors(model, ids, mask), slow()):
+        model.zero_grad()
+        vectors.square().sum().backward()
+        gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
+        found.append((vectors.detach(), {name: gradient.clone() for name, gradient in gradients.items()}))
+    (fast, fast_gradients), (all_logits, all_gradients) = found
+    assert (fast > 0).any()
+    torch.testing.assert_close(fast, all_logits)
+    assert fast_gradients.keys() == all_gradients.keys()
+    for name, gradient in all_gradients.items():
+        torch.testing.assert_close(fast_gradients[name], gradient, rtol=1e-3, atol=1e-5, msg=name)
 
 
 def test_splade_learns_and_saves(recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

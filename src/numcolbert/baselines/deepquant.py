@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 OPERATORS = ("=", ">", "<")
 HEADS = "heads.safetensors"
+QUERIES_AT_ONCE = 256
+"""Queries a search scores together: each visits all passages."""
 
 
 @dataclass(frozen=True)
@@ -283,8 +285,8 @@ class DeepQuantRanker:
         require_indexed(bool(self._groups), "DeepQuant")
         run: Run = {}
         with Progress("DeepQuant", len(queries), "queries") as progress:
-            for start in range(0, len(queries), 64):
-                part = queries[start : start + 64]
+            for start in range(0, len(queries), QUERIES_AT_ONCE):
+                part = queries[start : start + QUERIES_AT_ONCE]
                 encoded = self._encode([query.text for query in part], query=True)
                 scores = torch.empty(len(part), len(self._ids), device=encoded.words.device)
                 with torch.inference_mode():

@@ -33,9 +33,9 @@ Losses = dict[str, Tensor]
 GROUPS = "document_groups"
 """Rows of (first, last + 1, longest); stays on the host, for it steers the computation."""
 
-LENGTH_GROUPS = 2
-"""Groups of passages by length. Every kernel is started from Python here, once a group: few large groups keep
-a GPU busier than many tight ones."""
+LENGTH_GROUPS = 4
+"""Groups of passages by length. Every kernel is started from Python here, once a group, so more groups are no
+gain; with fewer a GPU that several trainings share spends its time on padding."""
 
 
 class Prepare(Protocol):

@@ -32,6 +32,7 @@ from numcolbert.baselines.ranker import Query, Run, require_indexed
 from numcolbert.data.triple import Triple
 from numcolbert.errors import ModelError
 from numcolbert.progress import Progress
+from numcolbert.train.maxsim import best_tokens
 from numcolbert.types import Document
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 
 FIRST_BIAS = -5.0
 """Logits of unrelated words lie around 0 with a spread of 1: so at first only close words are active."""
-TOKENS_AT_ONCE = 8192
-"""Each token needs a row of the vocabulary's size."""
+TOKENS_AT_ONCE = 1 << 15
+"""Tokens of a collection encoded together."""
 
 
 @dataclass(frozen=True)
@@ -91,11 +92,15 @@ def load_splade(folder: Path) -> SparseEncoder:
 def sparse_vectors(model: Any, ids: Tensor, mask: Tensor) -> Tensor:
     """log(1 + relu(max over tokens of the logits)), [texts, vocabulary]; ids and mask are [texts, tokens].
 
-    The maximum is taken first: the same number as sentence-transformers', with a third of the memory.
+    The same numbers as sentence-transformers', without keeping a row of the vocabulary's size for each token:
+    the head's best token of a text is MaxSim's, with the vocabulary's embeddings as tokens of one query.
     """
-    logits = model[0].auto_model(input_ids=ids, attention_mask=mask).logits  # [texts, tokens, vocabulary]
-    highest: Tensor = logits.masked_fill(~mask.bool()[..., None], -torch.inf).amax(dim=1)
-    return highest.relu().float().log1p()
+    masked_lm = model[0].auto_model
+    head = masked_lm.cls.predictions
+    hidden = head.transform(masked_lm.bert(input_ids=ids, attention_mask=mask).last_hidden_state)
+    best = best_tokens(head.decoder.weight[None], hidden, mask)[0]  # [vocabulary, texts]
+    highest: Tensor = best.T + head.decoder.bias
+    return highest.relu().log1p()
 
 
 class SpladeText:

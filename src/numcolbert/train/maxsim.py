@@ -36,10 +36,7 @@ def maxsim(
     The products are computed in the dtype of `queries` (bfloat16 under autocast), the sum in float32.
     Returns [B, N], float32.
     """
-    if torch.is_autocast_enabled(queries.device.type):
-        dtype = torch.get_autocast_dtype(queries.device.type)
-        queries, documents = queries.to(dtype), documents.to(dtype)
-    best = best_tokens(queries, documents.to(queries.dtype), document_mask, chunk_elements=chunk_elements)
+    best = best_tokens(queries, documents, document_mask, chunk_elements=chunk_elements)
     return (best * query_mask.unsqueeze(-1)).sum(dim=1)  # not einsum: autocast would sum in half precision
 
 
@@ -47,6 +44,9 @@ def best_tokens(
     queries: Tensor, documents: Tensor, document_mask: Tensor, *, chunk_elements: int = CHUNK_ELEMENTS
 ) -> Tensor:
     """`max_j q_bi . d_nj` for every query token, [B, Tq, N] in float32; shapes as for `maxsim`."""
+    if torch.is_autocast_enabled(queries.device.type):
+        queries = queries.to(torch.get_autocast_dtype(queries.device.type))
+    documents = documents.to(queries.dtype)
     best: Tensor = _BestTokens.apply(queries, documents, document_mask, chunk_elements)  # type: ignore[no-untyped-call]
     return best
 
