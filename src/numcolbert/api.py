@@ -20,7 +20,7 @@ from numcolbert.index.encoding import TextEncoder
 from numcolbert.index.inputs import DocumentLike, as_document
 from numcolbert.progress import track
 from numcolbert.search.explain import explain, explain_text
-from numcolbert.search.filters import parse_filter
+from numcolbert.search.filters import filter_for
 from numcolbert.search.queries import check_query
 from numcolbert.search.rerank import rerank
 from numcolbert.search.results import Explanation, Results
@@ -172,7 +172,8 @@ class Index:
         """How many documents there are, or how many fit a filter."""
         if where is None:
             return len(self.collection)
-        return len(self.collection.select(parse_filter(where, self.fields())))
+        view = self.collection.view
+        return len(view.select(filter_for(view, where)))
 
     def fields(self) -> set[str]:
         """The metadata fields that a filter may name."""

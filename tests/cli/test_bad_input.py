@@ -51,6 +51,8 @@ def test_paths(run: Any, idx: Path, tmp_path: Path) -> None:
 def test_filters_and_ids(run: Any, idx: Path) -> None:
     refused(run("search", idx, "q", "--where", "year >="), 2, "year >=", "^")
     refused(run("search", idx, "q", "--where", "yaer > 1"), 2, "did you mean 'year'")
+    refused(run("search", idx, "q", "--where", "year < 500 parsecs"), 2, "plain numbers", "leave the unit")
+    refused(run("index", "delete", idx, "--where", "year < 500 parsecs"), 2, "plain numbers")
     refused(run("search", idx, "q", "--where", ""), 2, "empty")
     refused(run("explain", idx, "q", "nobody"), 1, "'nobody'")
     refused(run("index", "delete", idx, "big", "nobody"), 1, "'nobody'", "nothing was deleted")

@@ -11,11 +11,16 @@ from hypothesis import strategies as st
 from tests.properties import examples
 
 from numcolbert.errors import UsageError
-from numcolbert.index.store import Store
+from numcolbert.index.store import Selection, Store
 from numcolbert.search.filters import parse_filter
 from numcolbert.types import Condition, Document, Operator, Quantity
 
 FIELDS = {"year", "price", "tag", "odd ' name", 'quoted " name', "ünï"}
+
+
+def nowhere(condition: Selection) -> bool:
+    return False
+
 
 fragments = st.sampled_from([
     "year", "price", "tag", "`odd ' name`", '`quoted " name`', "ünï", "quantity", "id", "text", "and", "or",
@@ -43,7 +48,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @given(expression=expressions)
 def test_anything_is_selected_or_refused(store: Store, expression: str) -> None:
     try:
-        selection = parse_filter(expression, FIELDS)
+        selection = parse_filter(expression, FIELDS, lambda condition: store.holds(condition, 1))
         keys = store.select(selection, 1)
     except UsageError as error:
         assert error.hint
@@ -64,7 +69,7 @@ values = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x
 @given(name=names, value=values)
 def test_names_and_values_are_bound_never_written_into_the_sql(store: Store, name: str, value: str) -> None:
     quoted = value.replace("'", "''")
-    selection = parse_filter(f"`{name}` = '{quoted}'", {name})
+    selection = parse_filter(f"`{name}` = '{quoted}'", {name}, nowhere)
     assert value in selection.parameters
     assert re.fullmatch(r"\(coalesce\(CAST\(\S+( \?\))? AS TEXT\) = \?, 0\)\)", selection.sql) or name in (
         "id",
@@ -82,7 +87,7 @@ def test_any_name_and_text_that_is_stored_is_found(store: Store, name: str, valu
     with pytest.raises(Undone), store.transaction() as generation:
         store.insert(generation, 10, Document("a", "x", {name: value}), [])
         store.insert(generation, 11, Document("b", "x", {name: value + "!"}), [])
-        found = store.select(parse_filter(f"`{name}` = '{quoted}'", {name}), generation).tolist()
+        found = store.select(parse_filter(f"`{name}` = '{quoted}'", {name}, nowhere), generation).tolist()
         assert [key for key in found if key >= 10] == [10]
         raise Undone
 
@@ -105,7 +110,7 @@ def test_numbers_compare_as_in_python(store: Store, number: float, operator: str
         "=": float.__eq__,
         "!=": float.__ne__,
     }[operator]
-    keys = store.select(parse_filter(f"year {operator} {number!r}", FIELDS), 1).tolist()
+    keys = store.select(parse_filter(f"year {operator} {number!r}", FIELDS, nowhere), 1).tolist()
     assert keys == [key for key in range(5) if compare(2000.0 + key, float(number))]
 
 
@@ -154,4 +159,5 @@ def test_quantities_are_selected_by_the_rules_that_judge_hits(
         for key, quantity in enumerate(quantities)
         if satisfies(quantity, Condition(operator, threshold, threshold.span))
     ]
-    assert store.select(parse_filter(f"quantity {operator} {value} {unit}", ()), 1).tolist() == wanted
+    selection = parse_filter(f"quantity {operator} {value} {unit}", (), nowhere)
+    assert store.select(selection, 1).tolist() == wanted

@@ -68,6 +68,8 @@ CASES = {
     "price < 50 dollars": "disk",
     "price < 100 EUR": "ssd tape",
     "price >= $99": "ssd",
+    "price > 40 USD and price < 9,000 cents": "disk",
+    "price < 10 million": "ssd",
     # no document has such a field: the passage's quantities
     "weight < 50 g": "ssd",
     "capacity >= 1 TB": "ssd tape",
@@ -109,6 +111,12 @@ MISTAKES = {
     "archived > true": "only = and !=",
     "yeer > 3": "did you mean 'year'",
     "nothing = 'x'": "documents have",
+    "price < 500 parsecs": "plain numbers",
+    "year < 2020 kg": "plain numbers, and nothing says that they are in 'kilogram'",
+    "year != 2020 kg": "plain numbers",
+    "year in (5 kg, 6 kg)": "plain numbers",
+    "tags contains 5 km": "not a number with a unit",
+    "prize < 50 USD": "did you mean 'price'",
     "price < 5 quux and year > 3": "known unit",
     "price < 5 to 9 USD": "range",
     "year > 1e999": "too large",
@@ -116,6 +124,55 @@ MISTAKES = {
     " and ".join(["archived"] * 201): "200",
     "archived" + " " * 10_000: "below 10,000",
 }
+
+
+MEASURED = [
+    {"id": "light", "text": "x", "weight_kg": 0.29, "capacityGB": 500, "price (EUR)": "20", "age": 1,
+     "mass": "290 g", "speed_km_per_h": 36, "employees": 10, "unit_price": 5, "temp_celsius": 100,
+     "discount_pct": 5},
+    {"id": "heavy", "text": "x", "weight_kg": 2, "capacityGB": 2000, "price (EUR)": "90", "age": 30,
+     "mass": 2, "speed_km_per_h": 72, "employees": 90, "unit_price": 9, "temp_celsius": 0,
+     "discount_pct": 50},
+]  # fmt: skip
+
+IN_THEIR_UNIT = {
+    "weight_kg = 290 g": "light",
+    "weight_kg <= 290 g": "light",
+    "weight_kg < 290 g": "",
+    "weight_kg > 290 g": "heavy",
+    "weight_kg >= 290 g": "light heavy",
+    "weight_kg in (290 g, 2 kg)": "light heavy",
+    "capacityGB > 1 TB": "heavy",
+    "`price (EUR)` < 50 euros": "light",
+    "age < 18 months": "light",
+    "speed_km_per_h > 15 m/s": "heavy",
+    "employees > 50 employees": "heavy",
+    "unit_price < 6 USD": "light",
+    "unit_price < 6 EUR": "light",
+    "temp_celsius < 50 °F": "heavy",
+    "discount_pct > 10%": "heavy",
+    "mass < 1 kg": "light",  # some values say their unit; a number that says none is not compared
+}
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Index:
+    return NumColBERT(StandIn()).index(MEASURED, tmp_path_factory.mktemp("measured") / "idx")
+
+
+@pytest.mark.parametrize("where", IN_THEIR_UNIT)
+def test_numbers_are_in_the_unit_that_their_field_names(measured: Index, where: str) -> None:
+    assert {hit.id for hit in measured.search("x", where=where)} == set(IN_THEIR_UNIT[where].split())
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["weight_kg < 5 USD", "`price (EUR)` < 50 USD", "unit_price < 3 km", "employees < 5 dogs", "age > 5 %"],
+)
+def test_a_unit_that_a_field_of_numbers_cannot_have_is_refused(measured: Index, where: str) -> None:
+    with pytest.raises(UsageError, match="character 1") as caught:
+        measured.search("x", where=where)
+    assert "plain numbers" in caught.value.hint
 
 
 @pytest.mark.parametrize("where", MISTAKES, ids=lambda where: where[:30])

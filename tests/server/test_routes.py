@@ -101,6 +101,7 @@ def test_quantities(server: TestClient) -> None:
         ("/v1/search", {"query": "a", "limit": 5}, 422, "bad_request"),
         ("/v1/search", {"query": 7}, 422, "bad_request"),
         ("/v1/search", {"query": "a", "where": "year >>> 3"}, 400, "wrong_use"),
+        ("/v1/search", {"query": "a", "where": "year < 500 parsecs"}, 400, "wrong_use"),
         ("/v1/explain", {"query": "a", "id": "nobody"}, 404, "not_found"),
         ("/v1/documents", {"documents": []}, 422, "bad_request"),
         ("/v1/documents", {"documents": [{"text": "a"}] * 1001}, 422, "bad_input"),

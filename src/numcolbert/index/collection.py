@@ -56,6 +56,10 @@ class View:
             self.selected[selection] = keys
         return keys
 
+    def holds(self, selection: Selection) -> bool:
+        """Whether any document fits; stops at the first."""
+        return self.store.holds(selection, self.generation)
+
 
 class Collection:
     """An index folder, opened. Reading is safe from many threads; writes queue behind one another.

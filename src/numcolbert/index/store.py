@@ -251,6 +251,15 @@ class Store:
             (at, at, *selection.parameters),
         )
 
+    def holds(self, selection: Selection, at: int) -> bool:
+        """Whether any document fits."""
+        return bool(
+            self._rows(
+                f"SELECT 1 FROM documents d WHERE {VISIBLE} AND ({selection.sql}) LIMIT 1",
+                (at, at, *selection.parameters),
+            )
+        )
+
     def fetch(self, keys: Sequence[int]) -> dict[int, Stored]:
         """The documents behind `keys`; a key that is not there is left out."""
         found: dict[int, Stored] = {}

@@ -7,8 +7,9 @@ A test on a field that a document does not have is false, and `not` is its exact
 - `tags contains 'new'`: a list that holds the value, or a text that holds it, in any case of ASCII letters.
 - `archived`, `archived = true`, `price is null`.
 - `quantity < 500 USD`: some quantity in the passage's text; units convert, currencies do not.
-- `price < 500 USD`: the metadata field `price`: a number counts as USD, a text such as "450 dollars" is read;
-  where no document has such a field, the same as `quantity < 500 USD`.
+- `price < 500 USD`: the metadata field `price`: a text such as "450 dollars" is read, and a number is in the
+  unit that the field's name says (`field_units`); on numbers of which nothing says the unit it is refused.
+  Where no document has such a field, the same as `quantity < 500 USD`.
 - `id` and `text` name the document's own id and text.
 """
 
@@ -16,9 +17,12 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
+from numcolbert.index.collection import View
 from numcolbert.index.store import Selection
+from numcolbert.quantities.units import UnitInfo
+from numcolbert.search.field_units import number_unit
 from numcolbert.search.filter_syntax import (
     AllOf,
     AnyOf,
@@ -35,17 +39,28 @@ from numcolbert.search.filter_syntax import (
 from numcolbert.types import Quantity
 
 QUANTITY = "quantity"
+MISSPELT = 0.8
+"""How alike two names are of which one is taken for a slip; `difflib.get_close_matches`."""
 OWN = {"id": "d.id", "text": "d.text"}
 
 
-def parse_filter(expression: str, fields: Collection[str]) -> Selection:
-    """The condition for `Store.select`; `fields` are the metadata fields that documents have."""
-    return _Translator(expression, fields).translate(parse(expression))
+def filter_for(view: View, expression: str) -> Selection:
+    """The condition for `View.select`."""
+    return parse_filter(expression, view.store.fields(), view.holds)
+
+
+def parse_filter(expression: str, fields: Collection[str], holds: Callable[[Selection], bool]) -> Selection:
+    """The condition for `Store.select`.
+
+    fields: the metadata fields that documents have.
+    holds: whether any document fits a condition.
+    """
+    return _Translator(expression, fields, holds).translate(parse(expression))
 
 
 class _Translator:
-    def __init__(self, expression: str, fields: Collection[str]) -> None:
-        self.expression, self.fields = expression, fields
+    def __init__(self, expression: str, fields: Collection[str], holds: Callable[[Selection], bool]) -> None:
+        self.expression, self.fields, self.holds = expression, fields, holds
 
     def translate(self, node: Node) -> Selection:
         match node:
@@ -59,6 +74,7 @@ class _Translator:
             case Compare(field, "!=", value):
                 return self.translate(Not(Compare(field, "=", value)))
             case Compare(field, _, Quantity()) if not self._is_known(field):
+                self._require_no_misspelling(field)
                 return self._passage_quantity(node)
             case Compare(field, _, float()) if str(field) == QUANTITY and not self._is_known(field):
                 return self._passage_quantity(node)
@@ -97,17 +113,40 @@ class _Translator:
                     f"(coalesce(typeof({x}) = 'text' AND {x} {operator} ?, 0))",
                     (*parameters, *parameters, value),
                 )
-            case Quantity():
-                number = f"number_of({x}) {operator} ?"
-                text = f"base_value_in({x}, ?) {operator} ?"
-                return Selection(
-                    f"(coalesce({number}, {text}, 0))",
-                    (*parameters, value.value, *parameters, value.dimension, value.base_value),
-                )
+            case Quantity() if value.dimension != "number":
+                return self._measured(node, value)
             case _:
+                value = value.value if isinstance(value, Quantity) else value
                 return Selection(f"(coalesce(number_of({x}) {operator} ?, 0))", (*parameters, value))
 
+    def _measured(self, node: Compare, asked: Quantity) -> Selection:
+        """A field against a number with a unit: a text is read, a number is in the unit of its field."""
+        x, parameters = self._value(node.field)
+        text = f"base_value_in({x}, ?) {node.operator} ?"
+        text_parameters = (*parameters, asked.dimension, asked.base_value)
+        unit = number_unit(node.field.names[-1], asked)
+        if unit is None:
+            self._require_units(node.field, asked)
+            return Selection(f"(coalesce({text}, 0))", text_parameters)
+        number, number_parameters = _number_test(f"number_of({x})", parameters, node, asked, unit)
+        return Selection(f"(coalesce({number}, {text}, 0))", (*number_parameters, *text_parameters))
+
+    def _require_units(self, field: Field, asked: Quantity) -> None:
+        """Refuse a unit where the field holds numbers of which nothing says what they measure."""
+        x, parameters = self._value(field)
+        if self.holds(Selection(f"(base_value_in({x}, ?) IS NOT NULL)", (*parameters, asked.dimension))):
+            return
+        if self.holds(Selection(f"(number_of({x}) IS NOT NULL)", parameters)):
+            problem = (
+                f"'{field}' holds plain numbers, and nothing says that they are in '{asked.unit}': leave the "
+                "unit out, or name it in the field (weight_kg) or in its values ('5 kg')"
+            )
+            raise mistake(self.expression, problem, field.position)
+
     def _contains(self, field: Field, value: object) -> Selection:
+        if isinstance(value, Quantity) and value.unit:
+            problem = "'contains' takes a text in quotes or a plain number, not a number with a unit"
+            raise mistake(self.expression, problem, field.position)
         plain = value.value if isinstance(value, Quantity) else value
         if str(field) in OWN:
             return Selection(f"(instr(lower({OWN[str(field)]}), lower(?)) > 0)", (str(plain),))
@@ -157,6 +196,16 @@ class _Translator:
     def _is_known(self, field: Field) -> bool:
         return field.names[0] in self.fields or str(field) in OWN
 
+    def _require_no_misspelling(self, field: Field) -> None:
+        """`prize < 50 USD` would silently ask the texts instead of the field `price`."""
+        near = difflib.get_close_matches(field.names[0], self.fields, n=1, cutoff=MISSPELT)
+        if near and str(field) != QUANTITY:
+            problem = (
+                f"no document has a field '{field.names[0]}'; did you mean '{near[0]}'? The quantities in "
+                f"the texts are called '{QUANTITY}'"
+            )
+            raise mistake(self.expression, problem, field.position)
+
     def _require_known(self, field: Field) -> None:
         if self._is_known(field):
             if not all(map(_is_plain, field.names)):
@@ -169,6 +218,23 @@ class _Translator:
         raise mistake(
             self.expression, f"no document has a field '{field.names[0]}'; {suggestion}", field.position
         )
+
+
+def _number_test(
+    number: str, parameters: tuple[str, ...], node: Compare, asked: Quantity, unit: UnitInfo
+) -> tuple[str, tuple[object, ...]]:
+    """A number in `unit` against the threshold; one that had to be converted may be off by its rounding."""
+    if unit.name == asked.unit:
+        return f"{number} {node.operator} ?", (*parameters, asked.value)
+    target = unit.from_base(asked.base_value)
+    slack = 1e-9 * abs(target)
+    match node.operator:
+        case "=":
+            return f"abs({number} - ?) <= ?", (*parameters, target, slack)
+        case "<" | ">=":
+            return f"{number} {node.operator} ?", (*parameters, target - slack)
+        case _:
+            return f"{number} {node.operator} ?", (*parameters, target + slack)
 
 
 def _path(field: Field) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from numcolbert.index.collection import Collection, View
 from numcolbert.index.encoding import TextEncoder
 from numcolbert.index.store import Selection
-from numcolbert.search.filters import parse_filter
+from numcolbert.search.filters import filter_for
 from numcolbert.search.judge import conditions_of, satisfied
 from numcolbert.search.queries import Query, prepare
 from numcolbert.search.results import Results
@@ -34,7 +34,7 @@ def search(
     begin = time.perf_counter()
     view = collection.view
     prepared = prepare(encoder, query, gate=gate)
-    selection = None if where is None else parse_filter(where, view.store.fields())
+    selection = None if where is None else filter_for(view, where)
     conditions = conditions_of(prepared.encoding.text)
     dropped = 0
     if verify and conditions:

@@ -36,14 +36,14 @@ def delete(
     [bold]numcolbert index delete idx --where "year < 2000"[/bold]
     """
     from numcolbert.index.collection import Collection
-    from numcolbert.search.filters import parse_filter
+    from numcolbert.search.filters import filter_for
 
     if bool(ids) == (where is not None):
         raise UsageError("Name the documents to delete.", hint="give ids, or --where, and not both")
     collection = Collection.open(index)
     try:
         if where is not None:
-            keys = collection.select(parse_filter(where, collection.view.store.fields())).tolist()
+            keys = collection.select(filter_for(collection.view, where)).tolist()
             wanted = [stored.document.id for stored in collection.fetch(keys).values()]
         elif ids == ["-"]:
             wanted = [line.rstrip("\r\n") for line in sys.stdin if line.strip()]
