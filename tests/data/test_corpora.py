@@ -59,6 +59,14 @@ def test_csv_cells_may_span_lines_and_hold_commas(tmp_path: Path) -> None:
     assert ids_and_texts(file) == [("a", "1,200\npatients"), ("b", "plain")]
 
 
+@pytest.mark.parametrize("mark", [";", "\t"])
+def test_csv_with_other_separators(tmp_path: Path, mark: str) -> None:
+    """As spreadsheets write them where the comma is decimal."""
+    rows = [["id", "text", "price"], ["a", '"5 kg; 3,5 m\tlong"', "1,50"]]
+    file = write(tmp_path / "a.csv", "\n" + "".join(mark.join(row) + "\n" for row in rows))
+    assert list(read(file)) == [Document("a", "5 kg; 3,5 m\tlong", {"price": "1,50"})]
+
+
 def test_tsv_with_and_without_header(tmp_path: Path) -> None:
     headed = write(tmp_path / "a.tsv", 'id\ttext\n1\ta 5" disk\n')
     assert ids_and_texts(headed) == [("1", 'a 5" disk')]

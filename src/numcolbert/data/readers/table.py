@@ -1,9 +1,10 @@
-"""CSV and TSV with a header, and the header-less `id<TAB>text` of MS MARCO."""
+"""CSV (also with semicolons or tabs) and TSV with a header, and the header-less `id<TAB>text` of MS MARCO."""
 
 from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 
 from numcolbert.data.readers.faults import SKIP_HINT, Faults
@@ -16,7 +17,7 @@ from numcolbert.types import Document
 def documents(
     lines: Iterable[tuple[int, str]], fields: Fields, faults: Faults, *, tabs: bool
 ) -> Iterator[tuple[int, bool, Document]]:
-    rows = _rows(lines, faults, tabs=tabs)
+    rows = _rows(lines, fields.text, faults, tabs=tabs)
     first = next(rows, None)
     if first is None:
         return
@@ -54,7 +55,21 @@ def _no_column(path: Path, line: int, column: str, header: list[str]) -> InputEr
     )
 
 
-def _rows(lines: Iterable[tuple[int, str]], faults: Faults, *, tabs: bool) -> Iterator[tuple[int, list[str]]]:
+def _separator(header: str, text: str) -> str:
+    """What stands between the cells: where commas are decimal, spreadsheets write semicolons."""
+    for mark in (",", ";", "\t"):
+        try:
+            cells = next(csv.reader([header], delimiter=mark), [])
+        except csv.Error:
+            continue
+        if text in cells:
+            return mark
+    return ","
+
+
+def _rows(
+    lines: Iterable[tuple[int, str]], text: str, faults: Faults, *, tabs: bool
+) -> Iterator[tuple[int, list[str]]]:
     """(number of the row's last line, cells); a quoted CSV cell may span lines."""
     if tabs:  # TSV has no quoting: a lone " in a sentence must not swallow the lines after it
         for number, line in lines:
@@ -62,15 +77,19 @@ def _rows(lines: Iterable[tuple[int, str]], faults: Faults, *, tabs: bool) -> It
                 yield number, line.rstrip("\r\n").split("\t")
         return
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
+    lines = iter(lines)
+    first = next(((number, line) for number, line in lines if line.strip()), None)
+    if first is None:
+        return
     current = 0
 
     def texts() -> Iterator[str]:
         nonlocal current
-        for number, line in lines:
+        for number, line in chain([first], lines):
             current = number
             yield line
 
-    reader = csv.reader(texts(), strict=True)
+    reader = csv.reader(texts(), delimiter=_separator(first[1], text), strict=True)
     while True:
         try:
             row = next(reader)
