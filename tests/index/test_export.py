@@ -52,6 +52,13 @@ def test_parquet_holds_the_vectors(index: Index, tmp_path: Path) -> None:
     assert parquet.read_table(tmp_path / "plain.parquet").column_names == ["id", "text", "metadata"]
 
 
+@pytest.mark.parametrize("vectors", [True, False])
+def test_build_reads_parquet_back(index: Index, tmp_path: Path, vectors: bool) -> None:
+    pytest.importorskip("pyarrow.parquet")
+    index.export(tmp_path / "out.parquet", vectors=vectors)
+    assert list(corpora.read(tmp_path / "out.parquet")) == list(index.documents())
+
+
 def test_formats_and_targets_are_checked(index: Index, tmp_path: Path) -> None:
     for target, format in (("out.xlsx", None), ("out", None), ("out.jsonl", "yaml")):
         with pytest.raises(UsageError, match=r"format|ending"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -16,6 +17,8 @@ from numcolbert.files import require_file
 from numcolbert.types import Document
 
 BATCH = 1024
+EXPORTED = ("id", "text", "metadata", "vectors")
+"""The columns that `index export` writes. Read back, metadata are fields again; the vectors are made anew."""
 
 
 def documents(path: Path, fields: Fields, faults: Faults) -> Iterator[tuple[int, bool, Document]]:
@@ -41,20 +44,35 @@ def documents(path: Path, fields: Fields, faults: Faults) -> Iterator[tuple[int,
                 hint="name the column that holds the text with --text-field",
             )
         key = next((name for name in fields.ids if name in columns), None)
-        for number, record in enumerate(_records(file, faults, pyarrow.ArrowException), 1):
+        exported = fields.text == "text" and tuple(columns) in (EXPORTED, EXPORTED[:3])
+        kept = [name for name in columns if not (exported and name == "vectors")]
+        for number, record in enumerate(_records(file, kept, faults, pyarrow.ArrowException), 1):
             text = record[fields.text]
             if not isinstance(text, str):
                 faults.at(number, f"has no text in its column '{fields.text}'", hint="see --skip-bad")
                 continue
             rest = {k: _plain(v) for k, v in record.items() if k not in (fields.text, key)}
+            if exported:
+                rest = _unpacked(rest)
             id = record[key] if key else None
             yield number, id is not None, Document(str(number if id is None else id), text, rest)
 
 
-def _records(file: Any, faults: Faults, arrow_error: type[Exception]) -> Iterator[dict[str, Any]]:
+def _unpacked(rest: dict[str, Any]) -> dict[str, Any]:
+    """The metadata that an export wrote as one JSON object; as it stands, where it is none."""
+    try:
+        metadata = json.loads(rest["metadata"])
+    except (TypeError, ValueError):
+        return rest
+    return metadata if isinstance(metadata, dict) else rest
+
+
+def _records(
+    file: Any, columns: list[str], faults: Faults, arrow_error: type[Exception]
+) -> Iterator[dict[str, Any]]:
     rows = 0
     try:
-        for batch in file.iter_batches(batch_size=BATCH):
+        for batch in file.iter_batches(batch_size=BATCH, columns=columns):
             for record in batch.to_pylist():
                 rows += 1
                 yield record
