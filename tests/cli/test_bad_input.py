@@ -31,6 +31,8 @@ def test_queries(run: Any, idx: Path) -> None:
     refused(run("search", idx, "x" * 100_000), 1, "100,000 characters")
     refused(run("explain", idx, "", "big"), 1, "empty")
     refused(run("rerank", "", stdin="text\n"), 1, "empty")
+    refused(run("search", idx, "-5 GB"), 2, "numcolbert search ... -- '-5 GB'")
+    assert run("search", "--json", idx, "--", "-5 GB").json["query"] == "-5 GB"
     assert run("search", idx, "no number here").code == 0
 
 

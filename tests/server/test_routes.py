@@ -120,6 +120,28 @@ def test_bad_requests_get_a_sentence_and_a_hint(
     assert server.post("/v1/search", json={"query": QUERY}).status_code == 200
 
 
+def test_a_wrong_method_is_told_the_right_one(server: TestClient) -> None:
+    for method, route, takes in [
+        ("GET", "/v1/search", "POST"),
+        ("PUT", "/v1/search", "POST"),
+        ("GET", "/v1/documents", "POST"),
+        ("POST", "/v1/documents/big", "DELETE, GET"),
+        ("DELETE", "/healthz", "GET"),
+    ]:
+        answer = server.request(method, route)
+        assert (answer.status_code, answer.json()["code"]) == (405, "http"), route
+        assert answer.headers["allow"] == takes
+        assert f"'{route}' does not take {method}" in answer.json()["message"]
+    assert server.get("/v1/nothing").json()["code"] == "no_route"
+    assert server.get("/nothing").status_code == 404
+
+
+def test_hints_name_no_options_of_the_command_line(server: TestClient) -> None:
+    missing = server.delete("/v1/documents/nobody")
+    assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
+    assert "--" not in missing.json()["hint"]
+
+
 def test_malformed_json_and_oversized_bodies(server: TestClient) -> None:
     broken = server.post("/v1/search", content=b"{", headers={"content-type": "application/json"})
     assert (broken.status_code, broken.json()["code"]) == (400, "bad_json")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Annotated, Any
 
@@ -75,6 +76,10 @@ def _root(
 _Refusal: type[Exception] = typer.BadParameter.__mro__[2]
 
 
+_NEGATIVE = re.compile(r"-[\d.,$€£¥]")
+"""A query or a text such as "-5 °C", which looks like an option."""
+
+
 def main() -> None:
     code: object = 0
     try:
@@ -103,6 +108,10 @@ def _explain_refusal(error: Any) -> int:
         return int(error.exit_code)
     message = error.format_message().strip()
     command = error.ctx.command_path if getattr(error, "ctx", None) else "numcolbert"
+    hint = f"{command} --help shows what it takes"
+    dashed = next((argument for argument in sys.argv[1:] if _NEGATIVE.match(argument)), None)
+    if dashed and type(error).__name__ == "NoSuchOption":
+        hint = f"a text that begins with a dash stands behind two more: {command} ... -- '{dashed}'"
     sentence = message if message.endswith((".", "?")) else f"{message}."
-    print_error(UsageError(sentence, hint=f"{command} --help shows what it takes"))
+    print_error(UsageError(sentence, hint=hint))
     return UsageError.exit_code

@@ -44,7 +44,7 @@ def as_document(item: DocumentLike, fallback_id: str) -> Document:
         )
     if not isinstance(text, str) or not text.strip():
         raise InputError(
-            f"The document {shown(id)} has no text.", hint="give it a text, or skip it with --skip-bad"
+            f"The document {shown(id)} has no text.", hint="give it a text, or leave it out (--skip-bad)"
         )
     document = Document(id, text, metadata)
     if not is_unicode(f"{id}{text}{encode_metadata(document)}"):

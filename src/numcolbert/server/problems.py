@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
-from starlette.routing import Match
+from starlette.routing import Match, Mount
 
 from numcolbert.errors import NumColBERTError
 from numcolbert.server.bounds import LARGEST_BODY
@@ -21,6 +21,10 @@ CODES = {
 """Codes beside those of `errors.py`: status (None where it varies) and meaning."""
 
 
+METHODS = ("DELETE", "GET", "POST")
+"""Those that some route takes."""
+
+
 def problem(status: int, code: str, message: str, hint: str) -> JSONResponse:
     return JSONResponse({"code": code, "message": message, "hint": hint}, status)
 
@@ -30,10 +34,17 @@ def too_large() -> JSONResponse:
     return problem(413, "too_large", message, "send it in several requests")
 
 
-def _unknown(request: Request) -> bool:
-    """Behind the routes stands the page, which answers an unknown path with 405 unless it is a GET."""
-    known = any(route.matches(request.scope)[0] is Match.PARTIAL for route in request.app.routes)
-    return request.url.path.startswith("/v1/") and not known
+def _methods(request: Request) -> list[str]:
+    """What the path takes.
+
+    Behind the routes stands the page, which answers any other path: a GET with 404, the rest with 405.
+    """
+    routes = [route for route in request.app.routes if not isinstance(route, Mount)]
+    return [
+        method
+        for method in METHODS
+        if any(route.matches({**request.scope, "method": method})[0] is Match.FULL for route in routes)
+    ]
 
 
 def add_problems(app: FastAPI) -> None:
@@ -54,7 +65,12 @@ def add_problems(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def framework(request: Request, error: HTTPException) -> JSONResponse:
-        if error.status_code == 404 or (error.status_code == 405 and _unknown(request)):
+        if error.status_code in (404, 405) and (methods := _methods(request)):
+            message = f"'{request.url.path}' does not take {request.method}."
+            answer = problem(405, "http", message, f"send {' or '.join(methods)}; see /docs for the routes")
+            answer.headers["allow"] = ", ".join(methods)
+            return answer
+        if error.status_code == 404 or (error.status_code == 405 and request.url.path.startswith("/v1/")):
             message = f"There is nothing at '{request.url.path}'."
             return problem(404, "no_route", message, "see /docs for the routes")
         if error.status_code == 413:

@@ -11,7 +11,8 @@ from fastapi.responses import StreamingResponse
 
 from numcolbert import quantities
 from numcolbert.api import Index
-from numcolbert.errors import ConflictError, InputError
+from numcolbert.errors import ConflictError, InputError, NotFoundError
+from numcolbert.index.inputs import shown
 from numcolbert.search.judge import judge
 from numcolbert.server import schemas
 from numcolbert.server.jobs import Jobs
@@ -104,7 +105,13 @@ def get_document(id: str, index: TheIndex) -> schemas.DocumentOut:
 @router.delete("/documents/{id:path}", dependencies=WRITING)
 def delete_document(id: str, index: TheIndex) -> schemas.DeleteResponse:
     """Delete a document; 404 where there is none."""
-    return schemas.DeleteResponse(deleted=index.delete([id]))
+    deleted = index.delete([id], ignore_missing=True)
+    if not deleted:
+        raise NotFoundError(
+            f"There is no document {shown(id)}; nothing was deleted.",
+            hint="check the id; ids are case-sensitive",
+        )
+    return schemas.DeleteResponse(deleted=deleted)
 
 
 @router.post("/jobs", status_code=202, dependencies=WRITING)
