@@ -106,7 +106,7 @@ def test_an_interrupted_build_is_resumed_by_the_same_command(
         patch.setattr(StandIn, "encode_documents", interrupted)
         stopped = run(*arguments)
     assert stopped.code == 130 and not (tmp_path / "made").exists()
-    assert "the same command goes on" in stopped.err
+    assert stopped.err.endswith("the same command goes on from here\ninterrupted\n")
     report = run(*arguments).json
     assert report["documents"] == 100 and report["resumed_at"] == 64
 

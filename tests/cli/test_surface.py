@@ -96,6 +96,18 @@ def test_exit_codes(run: Command, idx: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert run("search", str(idx), "a disk").code == 130
 
 
+def test_an_interrupt_while_the_commands_are_loaded_shows_no_traceback() -> None:
+    code = (
+        "import sys, types\n"
+        "class App(types.ModuleType):\n"
+        "    def __getattr__(self, name): raise KeyboardInterrupt\n"
+        "sys.modules['numcolbert.cli.app'] = App('numcolbert.cli.app')\n"
+        "from numcolbert.__main__ import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (130, "interrupted\n")
+
+
 def on_a_terminal(*arguments: str, **environment: str) -> str:
     """What a command shows on a terminal of its own."""
     leader, follower = pty.openpty()

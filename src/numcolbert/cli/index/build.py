@@ -162,7 +162,7 @@ def _built(
             )
         except KeyboardInterrupt:
             if identity is not None:
-                typer.echo("interrupted; the same command goes on from here", err=True)
+                typer.echo("the same command goes on from here", err=True)
             raise
         return report, report.skipped + documents.skipped
 
