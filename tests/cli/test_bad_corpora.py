@@ -66,3 +66,30 @@ def test_files_that_are_no_corpus(run: Any, tmp_path: Path, command: tuple[str, 
     refused(run(*arguments(command, empty)), f"'{empty}' is empty")
     refused(run(*arguments(command, cut)), f"'{cut}' is damaged or cut off")
     refused(run(*arguments(command, table)), f"'{table}' (line 1) has no column 'text'; it has 'id', 'body'")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"id": "b", "text": " "}', "Line 2 of standard input has an empty text."),
+        ('{"id": "", "text": "x"}', "Line 2 of standard input has an empty id."),
+        (f'{{"id": "{"b" * 1001}", "text": "x"}}', "Line 2 of standard input has an id of more than 1,000"),
+        ('{"id": "b", "text": null}', "Line 2 of standard input has no text in its field 'text'"),
+        ('{"id": "b", "body": "x"}', "Line 2 of standard input has no field 'text'"),
+    ],
+)
+def test_a_document_that_cannot_be_indexed_is_named_by_its_line(
+    run: Any, tmp_path: Path, line: str, problem: str
+) -> None:
+    content = f'{{"id": "a", "text": "5 kg"}}\n{line}\n'
+    for command in (("index", "build", "-", "-o", tmp_path / "made"), ("rerank", "kg")):
+        refused = run(*command, stdin=content)
+        assert refused.code == 1 and problem in refused.err and "hint: " in refused.err
+    assert run("index", "build", "-", "-o", tmp_path / "made", "--skip-bad", stdin=content).code == 0
+    assert run("index", "info", tmp_path / "made", "--json").json["documents"] == 1
+
+
+@pytest.mark.parametrize("array", ['[{"text": "5 kg"}]\n', '[\n  {\n    "text": "5 kg"\n  }\n]\n'])
+def test_a_json_array_is_not_taken_for_sentences(run: Any, tmp_path: Path, array: str) -> None:
+    refused = run("index", "build", "-", "-o", tmp_path / "made", stdin=array)
+    assert refused.code == 1 and "Line 1 of standard input" in refused.err and "jq -c" in refused.err

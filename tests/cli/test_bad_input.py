@@ -81,7 +81,7 @@ def test_options(run: Any, idx: Path) -> None:
 
 def test_documents(run: Any, idx: Path) -> None:
     for line, word in (
-        ('{"id": "x", "text": ""}', "no text"),
+        ('{"id": "x", "text": ""}', "empty text"),
         ('{"id": "x", "text": "ok", "n": NaN}', "metadata"),
         ('{"id": "x"}', "--text-field"),
         ('{"id": "a", "text": "ok"}\n{"id": "a", "text": "again"}', "repeats"),

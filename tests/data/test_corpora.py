@@ -59,6 +59,21 @@ def test_csv_cells_may_span_lines_and_hold_commas(tmp_path: Path) -> None:
     assert ids_and_texts(file) == [("a", "1,200\npatients"), ("b", "plain")]
 
 
+def test_an_empty_cell_is_no_value(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.csv", "id,text,price\na,x,\n")
+    assert list(read(file)) == [Document("a", "x", {"price": None})]
+
+
+def test_a_column_that_is_named_twice_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="names the column 'price' twice"):
+        list(read(write(tmp_path / "a.csv", "id,text,price,price\na,x,1,2\n")))
+
+
+def test_metadata_may_stand_together(tmp_path: Path) -> None:
+    file = write(tmp_path / "a.jsonl", '{"id": "a", "text": "x", "year": 1, "metadata": {"price": 2}}\n')
+    assert list(read(file)) == [Document("a", "x", {"year": 1, "price": 2})]
+
+
 @pytest.mark.parametrize("mark", [";", "\t"])
 def test_csv_with_other_separators(tmp_path: Path, mark: str) -> None:
     """As spreadsheets write them where the comma is decimal."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sys
 import tempfile
@@ -12,6 +13,7 @@ from typing import Annotated
 
 import typer
 
+from numcolbert.data.readers.faults import SKIP_HINT
 from numcolbert.errors import InputError
 from numcolbert.types import Document
 
@@ -33,6 +35,10 @@ ModelOption = Annotated[
 ]
 
 
+_JSON = re.compile(rb"\{|\[\s*\{")
+"""An array of objects is read as JSON lines too: to be refused with a hint, not taken for sentences."""
+
+
 class Documents(Iterable[Document]):
     """What a reader gives, with standard input called by its name."""
 
@@ -47,8 +53,18 @@ class Documents(Iterable[Document]):
         return self._reader.skipped
 
     def __iter__(self) -> Iterator[Document]:
+        from numcolbert.index.inputs import LONGEST_ID
+
         try:
-            yield from self._reader
+            for document in self._reader:  # what an index would refuse, while the line is known
+                if not document.text.strip():
+                    self._reader.refuse("has an empty text", hint=SKIP_HINT)
+                elif not document.id:
+                    self._reader.refuse("has an empty id", hint=SKIP_HINT)
+                elif len(document.id) > LONGEST_ID:
+                    self._reader.refuse(f"has an id of more than {LONGEST_ID:,} characters", hint=SKIP_HINT)
+                else:
+                    yield document
         except InputError as error:
             raise InputError(
                 error.message.replace(f"'{self._path}'", self._shown), hint=error.hint
@@ -75,12 +91,14 @@ def documents_from(
         with raw.open("w+b") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
             file.seek(0)
-            first = file.read(4096).lstrip()[:1]
+            first = file.read(4096).lstrip()
         if not first:
             raise InputError(
                 "Standard input is empty.", hint="pipe documents into the command, or name a file"
             )
-        yield reader(raw.rename(raw.with_suffix(".jsonl" if first == b"{" else ".txt")), "standard input")
+        yield reader(
+            raw.rename(raw.with_suffix(".jsonl" if _JSON.match(first) else ".txt")), "standard input"
+        )
 
 
 def input_identity(docs: str, *options: object) -> str | None:

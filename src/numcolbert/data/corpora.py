@@ -34,6 +34,7 @@ class Reader:
         self.format = format_of(path)
         self._fields = fields
         self._faults = Faults(path, skip=skip_bad)
+        self._line = 0
 
     @property
     def skipped(self) -> int:
@@ -44,11 +45,16 @@ class Reader:
         """The first few reasons for skipping, one sentence each."""
         return self._faults.messages
 
+    def refuse(self, problem: str, *, hint: str) -> None:
+        """The document just given is no good to the caller: raise with its line, or count it as skipped."""
+        self._faults.at(self._line, problem, hint=hint)
+
     def __iter__(self) -> Iterator[Document]:
         self._faults = faults = Faults(self.path, skip=self._faults.skip)
         seen: set[bytes] = set()
         found = False
         for number, has_id, document in self._documents():
+            self._line = number
             if has_id:
                 digest = blake2b(document.id.encode(), digest_size=8).digest()
                 if digest in seen:

@@ -47,6 +47,9 @@ def _reason(error: ValueError | RecursionError) -> str:
             return "a number is too long"
 
 
+ARRAY_HINT = "write one object a line, for example: jq -c '.[]' OLD > NEW"
+
+
 def documents(
     lines: Iterable[tuple[int, str]], fields: Fields, faults: Faults
 ) -> Iterator[tuple[int, bool, Document]]:
@@ -57,10 +60,14 @@ def documents(
         try:
             record = _record(line)
         except (ValueError, RecursionError) as error:
+            if number == 1 and line.lstrip().startswith("["):
+                faults.at(number, "begins a JSON array", hint=ARRAY_HINT, cause=error)
+                continue
             faults.at(number, f"is not valid JSON ({_reason(error)})", hint=SKIP_HINT, cause=error)
             continue
         if not isinstance(record, dict):
-            faults.at(number, "is not a JSON object", hint='write one {"id": ..., "text": ...} a line')
+            hint = ARRAY_HINT if isinstance(record, list) else 'write one {"id": ..., "text": ...} a line'
+            faults.at(number, "is not a JSON object", hint=hint)
         elif isinstance(record.get("sentences"), list) and fields.text not in record:
             yield from _sentences(number, record, fields)
         else:
@@ -72,7 +79,7 @@ def _document(
 ) -> Iterator[tuple[int, bool, Document]]:
     text = record.get(fields.text)
     if not isinstance(text, str):
-        problem = "has no field" if text is None else "has no text in its field"
+        problem = "has no text in its field" if fields.text in record else "has no field"
         faults.at(
             number,
             f"{problem} '{fields.text}'; it has {', '.join(map(repr, record)) or 'none'}",
@@ -81,6 +88,8 @@ def _document(
         return
     key = _id_field(record, fields)
     rest = {k: v for k, v in record.items() if k not in (fields.text, key)}
+    if isinstance(nested := rest.get("metadata"), dict):  # as the HTTP interface writes a document
+        rest = {k: v for k, v in rest.items() if k != "metadata"} | nested
     yield number, key is not None, Document(str(record[key]) if key else str(number), text, rest)
 
 

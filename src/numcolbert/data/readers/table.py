@@ -26,13 +26,22 @@ def documents(
         if not (tabs and len(header) == 2):
             raise _no_column(faults.path, start, fields.text, header)
         header, rows = [fields.ids[0], fields.text], _again(first, rows)
+    if twice := next((name for name in header if header.count(name) > 1), None):
+        raise InputError(
+            f"The header of '{faults.path}' (line {start}) names the column '{twice}' twice.",
+            hint="give every column its own name",
+        )
     text_at = header.index(fields.text)
     id_at = next((header.index(name) for name in fields.ids if name in header), None)
     for number, row in rows:
         if len(row) != len(header):
             faults.at(number, f"has {len(row)} columns where the header has {len(header)}", hint=SKIP_HINT)
             continue
-        rest = {n: v for i, (n, v) in enumerate(zip(header, row, strict=True)) if i not in (text_at, id_at)}
+        rest = {
+            n: v or None
+            for i, (n, v) in enumerate(zip(header, row, strict=True))
+            if i not in (text_at, id_at)
+        }
         yield (
             number,
             id_at is not None,
