@@ -312,6 +312,46 @@ def test_a_part_of_what_is_no_unit_is_read_loosely_at_most(text: str) -> None:
     assert extract(text) == []
 
 
+@pytest.mark.parametrize(
+    ("surface", "value", "unit"),
+    [
+        ("1.234,56 €", 1234.56, "EUR"),
+        ("€1.234,56", 1234.56, "EUR"),
+        ("1.234.567,89 euros", 1234567.89, "EUR"),
+        ("1.000.000 euros", 1e6, "EUR"),
+        ("€12.345.678", 12345678, "EUR"),
+        ("1 234 567 €", 1234567, "EUR"),
+        ("1\u202f234,50 €", 1234.5, "EUR"),
+        ("1,50 €", 1.5, "EUR"),
+        ("€ 1,5", 1.5, "EUR"),
+        ("1,5 Mio. €", 1.5e6, "EUR"),
+        ("5 Mio. Euro", 5e6, "EUR"),
+        ("R$ 1.500,00", 1500, "BRL"),
+        ("1'200 CHF", 1200, "CHF"),
+        ("CHF 1’234’567", 1234567, "CHF"),
+        ("1'234'567 km", 1234567, "kilometre"),
+        ("₹12,34,567", 1234567, "INR"),
+        ("Rs. 1,23,456.50", 123456.5, "INR"),
+        ("12,34,567 rupees", 1234567, "INR"),
+        ("20 zł", 20, "PLN"),
+        # as in English
+        ("1,234 euros", 1234, "EUR"),
+        ("€1,234.50", 1234.5, "EUR"),
+        ("€1.234 billion", 1.234e9, "EUR"),
+        ("1.459 euros per litre", 1.459, "EUR/litre"),
+    ],
+)
+def test_amounts_as_they_are_written_elsewhere(surface: str, value: float, unit: str) -> None:
+    text = f"They paid {surface} in all."
+    found = extract(text)
+    assert [(q.value, q.unit, text[slice(*q.span)]) for q in found] == [(pytest.approx(value), unit, surface)]
+
+
+@pytest.mark.parametrize("text", ["the host 192.168.100.200", "version 1.000.000", "release 3.2.1"])
+def test_dotted_identifiers_are_no_amounts(text: str) -> None:
+    assert not extract(text)
+
+
 def test_a_label_with_a_colon_is_no_ratio() -> None:
     first, second = extract("(Cohort 1: 2.5–15 mg, Cohort 2: 5–20 mg)")
     assert (first.low, first.high, second.low, second.high) == (2.5, 15, 5, 20)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from numcolbert.quantities import surfaces
+from numcolbert.quantities.numbers import LOCAL
 from numcolbert.quantities.words import LABELS, NAMES, NOT_COUNTED, VERBS
 
 MONTH = (
@@ -27,7 +28,7 @@ _BLOCKED = re.compile(
   | \d{{1,2}}\s?(?:-|–|to|and|or|until)\s?\d{{1,2}}(?::\d\d)?\s?(?:[ap]\.m\b\.?|[ap]m\b)  # 9 to 5 pm
   | \d{{3,4}}\s(?:gmt|est|edt)\b
   | (?:\d{{1,3}}[-.\s])?\(?\d{{3}}\)?[-.\s]\d{{3}}[-.]\d{{4}}\b | 1-8\d\d-[\w-]+  # telephone
-  | \d+(?:\.\d+){{2,}}\b  # 3.2.1
+  | (?=\d+\.\d+\.)(?!(?-ix:{LOCAL}))\d+(?:\.\d+){{2,}}\b  # 3.2.1, but not 1.000.000 €
   | \d+(?:[-–]\d+){{2,}}(?![\w.,%]\d|\d|%)  # 978-3-16-148410-0
   | \d['’]\s?\d{{1,2}}(?:["”″]|['’]{{2}})?(?!\d)  # 6'2"
   | \d{{1,4}},\s\d{{1,5}}(?:[-–]\d{{1,5}})?\s\((?:19|20)\d\d\)  # J. Chem. 12, 345 (1998)

@@ -31,6 +31,23 @@ VAGUE = {"tens": 10.0, "dozens": 12.0, "hundreds": 1e2, "thousands": 1e3, "milli
 _SPACE = "[ \u00a0\u2009\u202f]"
 _THIN = "[\u00a0\u2009\u202f]"
 _DECIMAL_COMMA = r"\d{1,3},\d{1,2}(?=\s?(?:%|[mµμ]?mol|[mkµμ]?g\b|m[lL]\b|[mc]m\b))"
+# How amounts are written elsewhere, where nothing else can be meant: "5.000 euros" stays five.
+_EURO_AHEAD = r"(?=\s?(?:(?:million|billion|mln|mn|bn|[Mm]io)\.?\s)?(?:€|[Ee]uros?\b|EUR\b))"
+_EURO_BEHIND = r"(?:(?<=€)|(?<=€ )|(?<=\bEUR )|(?<=R\$)|(?<=R\$ ))"
+_FRANC = r"(?=\s?(?:CHF|(?:Swiss )?francs?\b))"
+_RUPEE_BEHIND = r"(?:(?<=₹)|(?<=₹ )|(?<=\bRs)|(?<=\bRs )|(?<=\bRs\.)|(?<=\bRs\. )|(?<=\bINR ))"
+_DOTTED = r"(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3})"
+_LAKHS = r"\d{1,2}(?:,\d\d)+,\d{3}(?!\d)"
+LOCAL = (
+    rf"(?=\d{{1,3}}(?:[.,'’]|{_SPACE})\d)(?:"  # the rest is tried for these only: most numbers are plain
+    rf"{_DOTTED}+,\d{{1,2}}(?![\d,])"  # 1.234,56
+    rf"|{_DOTTED}{{2,}}(?![\d.]|,\d){_EURO_AHEAD}|{_EURO_BEHIND}{_DOTTED}{{2,}}(?!\d|[.,]\d)"  # 1.000.000 €
+    rf"|(?<![\d.,])[1-9]\d{{0,2}}(?:{_SPACE}\d{{3}})+(?:,\d{{1,2}})?{_EURO_AHEAD}"  # 1 234,50 €
+    rf"|(?<![\d.,])\d{{1,3}},\d{{1,2}}{_EURO_AHEAD}|{_EURO_BEHIND}\d{{1,3}},\d{{1,2}}(?![\d,])"  # 1,50 €
+    rf"|(?<![\d.,])[1-9]\d{{0,2}}(?:['’]\d{{3}})+(?:{_FRANC}|(?<=['’]\d{{3}}['’]\d{{3}})(?!\d))"  # 1'200 CHF
+    rf"|(?<=\bCHF )\d{{1,3}}(?:['’]\d{{3}})+(?!\d)"
+    rf"|{_RUPEE_BEHIND}{_LAKHS}|(?<![\d.,]){_LAKHS}(?=\s?(?:rupees?\b|INR\b)))"  # ₹12,34,567
+)
 _RAISED_POINT = r"·\d+(?![\d^*⁻⁰¹²³⁴⁵⁶⁷⁸⁹])"  # 33·2%, but not 5·10^3
 _INTEGER = (
     r"(?<=[€£$])\d{1,3}(?: \d{3})+(?!\d)"  # €33 804
@@ -46,7 +63,7 @@ _VULGAR = "[" + "".join(VULGAR) + "]"
 LITERAL = (
     rf"(?:(?:(?P<whole>\d{{1,4}}(?:\.\d\d)?)(?:-|{_SPACE}))?(?P<top>\d{{1,2}})[/⁄](?P<bottom>\d{{1,3}})(?![\d/⁄]|\.\d)"
     rf"|(?:(?P<before>\d+){_SPACE}?)?(?P<vulgar>{_VULGAR})"
-    rf"|(?P<plain>{_DECIMAL_COMMA}|(?:{_INTEGER})(?:\.\d+|{_RAISED_POINT})?|(?<![A-Za-z\d])\.\d+)"
+    rf"|(?P<plain>{_DECIMAL_COMMA}|(?:{LOCAL}|{_INTEGER})(?:\.\d+|{_RAISED_POINT})?|(?<![A-Za-z\d])\.\d+)"
     rf"(?P<power>{_POWER})?)"
 )
 
@@ -107,7 +124,8 @@ class Finder:
 
 
 SCALE = re.compile(
-    rf"(?:{_SPACE}|-)?(?P<word>(?ai:{'|'.join(sorted(SCALES, key=len, reverse=True))}))(?![A-Za-z])\.?(?<!\.)"
+    rf"(?:{_SPACE}|-)?(?P<word>(?ai:{'|'.join(sorted(SCALES, key=len, reverse=True))}))(?![A-Za-z])"
+    r"(?:\.(?=\s?(?:€|[Ee]uros?\b|EUR\b)))?"  # "5 Mio. €"
     rf"|{_SPACE}?(?P<letter>mm|MM|[kKmMbBtT])(?![\w%²³/])"
 )
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻−–", "0123456789---")
@@ -124,15 +142,24 @@ def literal_value(match: re.Match[str]) -> float | None:
             return None
         whole = match["whole"] or "0"
         return float(whole) + top / bottom / (100 if "." in whole else 1)  # "5.43-1/2 dlrs" has half a cent
-    if re.fullmatch(r"\d{1,3},\d{1,2}", match["plain"]):  # "5,5 mmol/l"
-        return float(match["plain"].replace(",", "."))
-    value = float(re.sub("[, \u00a0\u2009\u202f]", "", match["plain"]).replace("·", "."))
+    value = float(_plain(match["plain"]))
     if match["power"]:
         exponent = _EXPONENT.search(match["power"].translate(_SUPERSCRIPT))
         if exponent:
             power = int(exponent[1])
             return value * 10.0**power if abs(power) < 60 else None
     return value
+
+
+_DECIMAL_COMMA_LAST = re.compile(r",\d{1,2}$")
+_MARKS = re.compile("[, '’\u00a0\u2009\u202f]")
+
+
+def _plain(written: str) -> str:
+    """A number as Python writes it."""
+    if _DECIMAL_COMMA_LAST.search(written) or written.count(".") > 1:  # "5,5 mmol/l", "1.234,56", "1.000.000"
+        written = written.replace(".", "").replace(",", ".")
+    return _MARKS.sub("", written).replace("·", ".")
 
 
 _MIXED = re.compile(
