@@ -197,6 +197,15 @@ def test_filters_come_before_ranking(index: Index) -> None:
     assert index.search("The SSD holds 1 TB", k=1, where="id != 'ssd'")[0].id != "ssd"
 
 
+def test_texts_that_are_numbers_count_as_numbers(tmp_path: Path) -> None:
+    prices = {"a": "1,234.50", "b": " 99 ", "c": "-2,000", "d": "1,23", "e": "12,345,678", "f": "1.5e3"}
+    documents = [{"id": id, "text": "x", "n": price} for id, price in prices.items()]
+    with NumColBERT(StandIn()).index(documents, tmp_path / "idx") as index:
+        found = {hit.id for hit in index.search("x", where="n < 2,000")}
+        assert found == {"a", "b", "c", "f"}
+        assert index.count("n = 1234.5") == index.count("n = 12,345,678") == 1
+
+
 def test_an_empty_selection_gives_no_hits(index: Index) -> None:
     assert list(index.search("disk", where="year > 3000")) == []
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
 import sqlite3
 from functools import lru_cache
+
+_GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
+"""Thousands as spreadsheets write them: "1,234.50"."""
 
 
 def register(connection: sqlite3.Connection) -> None:
@@ -18,6 +22,8 @@ def number_of(value: object) -> float | int | None:
         return value
     if not isinstance(value, str) or len(value) > 40:
         return None
+    if _GROUPED.fullmatch(value.strip()):
+        value = value.replace(",", "")
     try:
         number = float(value)
     except ValueError:
