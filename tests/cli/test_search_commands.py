@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -114,3 +115,23 @@ def test_help_has_an_example(run: Any, command: str) -> None:
 def test_json_output_is_only_json(run: Any, idx: Path) -> None:
     for arguments in (("search", idx, QUERY), ("explain", idx, QUERY, "big"), ("index", "info", idx)):
         json.loads(run(*arguments, "--json").out)
+
+
+HOSTILE = "a disk \x1b]0;title\x07 \x1b[31mred \x9b2J of 5 TB\x7f"
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_a_text_cannot_steer_the_terminal(
+    run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    document = {"id": "h\x1b[2J", "text": HOSTILE, "note": "\x1b[2J"}
+    assert run("index", "build", "-", "-o", tmp_path / "idx", stdin=json.dumps(document) + "\n").code == 0
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal)
+    monkeypatch.setenv("NO_COLOR", "1")
+    for command in (("search",), ("explain",)):
+        rest = [document["id"]] if command == ("explain",) else []
+        found = run(*command, tmp_path / "idx", "disks over 1 TB", *rest)
+        assert found.code == 0 and "title␇" in found.out
+        assert not re.search(r"\x1b\]|\x1b\[31m|\x1b\[2J|[\x07\x7f\x9b]", found.out), ascii(found.out)
+    refused = run("explain", tmp_path / "idx", "q", "\x1b[2J")
+    assert refused.code == 1 and "\x1b[2J" not in refused.err and "␛[2J" in refused.err

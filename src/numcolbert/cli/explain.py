@@ -12,7 +12,7 @@ from numcolbert.cli.documents import ModelOption
 from numcolbert.cli.highlight import MARKS, STYLES, marked, verdict
 from numcolbert.cli.index.add import IndexArgument
 from numcolbert.cli.loading import open_index
-from numcolbert.cli.output import JsonOption, print_json, print_table
+from numcolbert.cli.output import JsonOption, print_json, print_table, printable
 from numcolbert.cli.search import QueryArgument
 
 if TYPE_CHECKING:
@@ -81,14 +81,20 @@ def _show_passage(found: Explanation, understood: list[str]) -> None:
         ("satisfies", verdict(found.satisfies) or "cannot be said"),
     ]
     if not sys.stdout.isatty():
-        for name, value in [("id", found.id), ("text", " ".join(found.text.split())), *facts]:
-            typer.echo(f"{name}\t{value}")
+        for name, value in [
+            ("id", " ".join(found.id.split())),
+            ("text", " ".join(found.text.split())),
+            *facts,
+        ]:
+            typer.echo(f"{name}\t{printable(value)}")
         return
     from rich.console import Console
     from rich.text import Text
 
     console = Console(highlight=False)
-    console.print(Text.assemble((found.id, "cyan"), (f" {MARKS[found.satisfies]}", STYLES[found.satisfies])))
+    console.print(
+        Text.assemble((printable(found.id), "cyan"), (f" {MARKS[found.satisfies]}", STYLES[found.satisfies]))
+    )
     console.print(marked(found.text, [judged.quantity for judged in found.quantities], found.conditions))
     for name, value in facts:
         console.print(Text.assemble((f"{name:>18}  ", "dim"), value))

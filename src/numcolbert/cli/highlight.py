@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from numcolbert.cli.output import printable
 from numcolbert.types import Condition, Hit, Quantity
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def marked(text: str, quantities: Sequence[Quantity], conditions: Sequence[Condi
 
     from numcolbert.search.judge import judge
 
-    shown = Text(text)
+    shown = Text(printable(text))
     for judged in judge(quantities, conditions):
         shown.stylize(STYLES[judged.satisfies], *judged.quantity.span)
     return shown

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from numcolbert.cli.highlight import MARKS, STYLES, passage, verdict
-from numcolbert.cli.output import print_json, print_table
+from numcolbert.cli.output import print_json, print_table, printable
 
 if TYPE_CHECKING:
     from numcolbert.search.results import Results
@@ -55,10 +55,14 @@ def _show_on_terminal(results: Results, understood: str) -> None:
     for rank, hit in enumerate(results, 1):
         mark = (f" {MARKS[hit.satisfies]}", STYLES[hit.satisfies]) if results.conditions else ("", "")
         console.print(
-            Text.assemble((f"{rank:>3}  ", "dim"), (hit.id, "cyan"), f"  {hit.relevance:.2f}", mark)
+            Text.assemble(
+                (f"{rank:>3}  ", "dim"), (printable(hit.id), "cyan"), f"  {hit.relevance:.2f}", mark
+            )
         )
         console.print(Padding(passage(hit, results.conditions), (0, 0, 0, 5)))
         if hit.metadata:
             facts = "  ".join(f"{name} {value}" for name, value in hit.metadata.items())
-            console.print(Padding(Text(facts, style="dim", no_wrap=True, overflow="ellipsis"), (0, 0, 0, 5)))
+            console.print(
+                Padding(Text(printable(facts), style="dim", no_wrap=True, overflow="ellipsis"), (0, 0, 0, 5))
+            )
     console.print(Text(f"{results.seconds * 1000:.0f} ms", style="dim"))

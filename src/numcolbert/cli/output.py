@@ -17,12 +17,26 @@ if TYPE_CHECKING:
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
 
+# Each becomes one visible character, so that positions in the text stay where they are.
+_VISIBLE = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n"}
+_VISIBLE |= {0x7F: 0x2421, **dict.fromkeys(range(0x80, 0xA0), 0xFFFD)}
+_ONE_LINE = {**_VISIBLE, **dict.fromkeys(map(ord, "\t\n\r"), ord(" "))}
+
+
+def printable(text: str) -> str:
+    """A text of someone else's for a terminal: its control characters are shown, not obeyed."""
+    return text.translate(_VISIBLE)
+
+
 def print_error(error: NumColBERTError) -> None:
     """Two lines on stderr; red only where colours are wanted (https://no-color.org)."""
     typer.secho(
-        f"error: {error.message}", fg=None if os.environ.get("NO_COLOR") else "red", err=True, reset=False
+        f"error: {printable(error.message)}",
+        fg=None if os.environ.get("NO_COLOR") else "red",
+        err=True,
+        reset=False,
     )
-    typer.echo(f"hint: {error.hint}", err=True)
+    typer.echo(f"hint: {printable(error.hint)}", err=True)
 
 
 def print_json(value: Any) -> None:
@@ -41,7 +55,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     texts = [["" if cell is None else str(cell) for cell in row] for row in rows]
     if not sys.stdout.isatty():
         for line in [list(columns), *texts]:
-            typer.echo("\t".join(line))
+            typer.echo("\t".join(cell.translate(_ONE_LINE) for cell in line))
         return
     if not texts:
         return
@@ -51,5 +65,5 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
 
     table = Table(*columns, title=title, title_justify="left", header_style="bold")
     for line in texts:
-        table.add_row(*map(Text, line))  # as text: "[Q]" in a cell is no markup
+        table.add_row(*(Text(printable(cell)) for cell in line))  # as text: "[Q]" in a cell is no markup
     Console().print(table)
