@@ -104,6 +104,7 @@ def test_quantities(server: TestClient) -> None:
         ("/v1/search", {"query": "a", "where": "year < 500 parsecs"}, 400, "wrong_use"),
         ("/v1/explain", {"query": "a", "id": "nobody"}, 404, "not_found"),
         ("/v1/documents", {"documents": []}, 422, "bad_request"),
+        ("/v1/documents", {"documents": [{"id": "", "text": "a"}]}, 422, "bad_input"),
         ("/v1/documents", {"documents": [{"text": "a"}] * 1001}, 422, "bad_input"),
         ("/v1/nothing", {}, 404, "no_route"),
         ("/v1/index", {}, 405, "http"),
@@ -139,7 +140,9 @@ def test_a_wrong_method_is_told_the_right_one(server: TestClient) -> None:
 def test_hints_name_no_options_of_the_command_line(server: TestClient) -> None:
     missing = server.delete("/v1/documents/nobody")
     assert (missing.status_code, missing.json()["code"]) == (404, "not_found")
-    assert "--" not in missing.json()["hint"]
+    empty = server.post("/v1/documents", json={"documents": [{"text": " "}]})
+    assert (empty.status_code, empty.json()["code"]) == (422, "bad_input")
+    assert "--" not in missing.json()["hint"] + empty.json()["hint"]
 
 
 def test_malformed_json_and_oversized_bodies(server: TestClient) -> None:

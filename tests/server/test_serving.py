@@ -168,11 +168,18 @@ def test_the_command_starts_serves_and_ends_on_a_signal(tmp_path: Path) -> None:
     assert process.stdout
     started = json.loads("".join(iter(lambda: process.stdout.readline(), "}\n")) + "}")  # type: ignore[union-attr]
     assert started["documents"] == 1
-    assert Client(started["address"]).search("the disk")[0].text == "The disk holds 1 TB."
+    client = Client(started["address"])
+    assert client.search("the disk")[0].text == "The disk holds 1 TB."
+    client.add(["The tape holds 18 TB."])
+    assert [state.state for state in client.follow(client.start_job(["The card holds 1 GB."]).id)][
+        -1
+    ] == "done"
     process.send_signal(signal.SIGTERM)
     _, log = process.communicate(timeout=PATIENCE)
     assert process.returncode in (0, -signal.SIGTERM, 128 + signal.SIGTERM)
-    entries = [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    announced, *lines = log.splitlines()
+    assert announced.startswith("serving 1 passages at ")
+    entries = [json.loads(line) for line in lines]  # and nothing between them: no progress
     assert any(entry.get("path") == "/v1/search" for entry in entries)
     assert "Traceback" not in log
 

@@ -14,6 +14,7 @@ from numcolbert.cli.index.add import IndexArgument
 from numcolbert.cli.loading import open_index
 from numcolbert.cli.output import print_json
 from numcolbert.errors import ConflictError, StorageError
+from numcolbert.progress import listening
 
 if TYPE_CHECKING:
     from numcolbert.api import Index
@@ -77,7 +78,8 @@ def serve_on(
     if as_json:
         print_json({"address": address, "documents": len(index)})
     typer.echo(f"serving {len(index):,} passages at {address}  (Ctrl-C to stop)", err=True)
-    uvicorn.Server(config).run(sockets=[listener])
+    with listening(None):  # jobs tell their progress over HTTP; here it would stand between the log's lines
+        uvicorn.Server(config).run(sockets=[listener])
 
 
 def listen(host: str, port: int) -> socket.socket:

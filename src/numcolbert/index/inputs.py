@@ -43,9 +43,7 @@ def as_document(item: DocumentLike, fallback_id: str) -> Document:
             f"A document has the id {given}.", hint=f"an id is a string of 1 to {LONGEST_ID} characters"
         )
     if not isinstance(text, str) or not text.strip():
-        raise InputError(
-            f"The document {shown(id)} has no text.", hint="give it a text, or leave it out (--skip-bad)"
-        )
+        raise InputError(f"The document {shown(id)} has no text.", hint="give it a text, or leave it out")
     document = Document(id, text, metadata)
     if not is_unicode(f"{id}{text}{encode_metadata(document)}"):
         raise InputError(

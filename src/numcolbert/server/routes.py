@@ -75,7 +75,9 @@ def extract(body: schemas.QuantitiesRequest) -> schemas.QuantitiesResponse:
 
 def documents_of(body: schemas.DocumentsRequest) -> list[Document]:
     return [
-        Document(document.id or uuid.uuid4().hex[:16], document.text, document.metadata)
+        Document(
+            uuid.uuid4().hex[:16] if document.id is None else document.id, document.text, document.metadata
+        )
         for document in body.documents
     ]
 
