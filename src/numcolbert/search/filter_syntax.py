@@ -93,8 +93,16 @@ _QUOTED = re.compile(r"'((?:[^']|'')*)'|\"((?:[^\"]|\"\")*)\"")
 _BACKTICKED = re.compile(r"`([^`]+)`")
 _NUMBER = re.compile(r"[+-]?(?:(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?")
 _FIGURE_START = re.compile(r"[^\w\s'\"`(),<>=!]*\s*\d|[+-]?\.\d|\d")
-_FIGURE_END = re.compile(r"\s(?:and|or)(?=[\s(])|\)", re.IGNORECASE)
+_FIGURE_END = re.compile(r"\s(?:and|or)(?=[\s(]|$)|\s?(?:&|\|)|\)", re.IGNORECASE)
 _FIGURE_END_IN_LIST = re.compile(r"[),]")
+_FOREIGN = [
+    (
+        re.compile(r"between\b", re.IGNORECASE),
+        "'between' is written as two tests: year >= 2015 and year <= 2020",
+    ),
+    (re.compile(r"i?like\b", re.IGNORECASE), "'like' is written as 'contains': title contains 'drive'"),
+    (re.compile(r"&|\|"), "join tests with the words 'and' and 'or'"),
+]
 _KEYWORDS = {"and", "or", "not", "in", "is", "contains", "true", "false", "null"}
 
 
@@ -121,8 +129,12 @@ class _Parser:
         node = self._or()
         self._skip()
         if self.at < len(self.text):
-            self._fail("expected 'and', 'or' or the end here")
+            self._fail(self._instead() or "expected 'and', 'or' or the end here")
         return node
+
+    def _instead(self) -> str | None:
+        """What stands here in other languages, and how it is written in this one."""
+        return next((advice for foreign, advice in _FOREIGN if foreign.match(self.text, self.at)), None)
 
     def _or(self) -> Node:
         parts = [self._and()]

@@ -109,9 +109,10 @@ class _Translator:
             case str() if operator == "=":
                 return Selection(f"(coalesce(CAST({x} AS TEXT) = ?, 0))", (*parameters, value))
             case str():
+                # A number in quotes is compared with texts as a text, and with numbers as a number.
                 return Selection(
-                    f"(coalesce(typeof({x}) = 'text' AND {x} {operator} ?, 0))",
-                    (*parameters, *parameters, value),
+                    f"(coalesce({x} {operator} iif(typeof({x}) = 'text', ?, number_of(?)), 0))",
+                    (*parameters, *parameters, value, value),
                 )
             case Quantity() if value.dimension != "number":
                 return self._measured(node, value)
@@ -148,8 +149,9 @@ class _Translator:
             problem = "'contains' takes a text in quotes or a plain number, not a number with a unit"
             raise mistake(self.expression, problem, field.position)
         plain = value.value if isinstance(value, Quantity) else value
+        written = f"{plain:.15g}" if isinstance(plain, float) else str(plain)
         if str(field) in OWN:
-            return Selection(f"(instr(lower({OWN[str(field)]}), lower(?)) > 0)", (str(plain),))
+            return Selection(f"(instr(lower({OWN[str(field)]}), lower(?)) > 0)", (written,))
         path = _path(field)
         in_list = (
             "json_type(d.metadata, ?) = 'array' AND "
@@ -159,7 +161,7 @@ class _Translator:
             "json_type(d.metadata, ?) = 'text' AND instr(lower(json_extract(d.metadata, ?)), lower(?)) > 0"
         )
         return Selection(
-            f"(coalesce({in_list}, 0) OR coalesce({in_text}, 0))", (path, path, plain, path, path, str(plain))
+            f"(coalesce({in_list}, 0) OR coalesce({in_text}, 0))", (path, path, plain, path, path, written)
         )
 
     def _passage_quantity(self, node: Compare) -> Selection:
