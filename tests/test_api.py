@@ -11,7 +11,7 @@ from tests.standin import StandIn
 
 import numcolbert
 from numcolbert.api import NumColBERT
-from numcolbert.errors import NotFoundError
+from numcolbert.errors import NotFoundError, NumColBERTError
 
 
 def test_the_front_page(tmp_path: Path) -> None:
@@ -43,3 +43,39 @@ def test_results_and_explanations_are_plain_data(tmp_path: Path) -> None:
         json.dumps(dataclasses.asdict(index.search("over 3 kg")))
         json.dumps(dataclasses.asdict(index.explain("over 3 kg", "a")))
         json.dumps(index.info())
+
+
+WRONG = {
+    "one text as documents": lambda model, index: index.add("The disk holds 1 TB."),
+    "one document as documents": lambda model, index: index.add({"id": "z", "text": "5 kg"}),
+    "no documents": lambda model, index: index.add(None),
+    "a file as documents": lambda model, index: model.index("docs.jsonl", index.path.parent / "new"),
+    "one passage as passages": lambda model, index: model.rerank("q", "5 kg"),
+    "one query as queries": lambda model, index: index.search_many("disk"),
+    "one text to encode": lambda model, index: model.encode_queries("disk"),
+    "one id as ids": lambda model, index: index.delete("p1"),
+    "no id": lambda model, index: index.get(None),
+    "a list as id": lambda model, index: index.explain("q", ["p1"]),
+    "no query": lambda model, index: index.search(None),
+    "a number among queries": lambda model, index: index.search_many(["q", 5]),
+    "half a hit": lambda model, index: index.search("q", k=1.5),
+    "k as a text": lambda model, index: index.search("q", k="3", verify=True),
+    "a filter as a mapping": lambda model, index: index.search("q", where={"year": 2020}),
+    "empty batches": lambda model, index: index.add(["5 kg"], batch_size=0),
+}
+
+
+@pytest.mark.parametrize("mistake", WRONG)
+def test_a_wrong_argument_is_refused_in_a_sentence(tmp_path: Path, mistake: str) -> None:
+    model = NumColBERT(StandIn())
+    with model.index([{"id": "p1", "text": "5 kg"}, {"id": "p", "text": "x"}], tmp_path / "idx") as index:
+        with pytest.raises(NumColBERTError) as caught:
+            WRONG[mistake](model, index)
+        assert caught.value.hint
+        assert len(index) == 2
+
+
+def test_a_whole_number_is_an_id_everywhere(tmp_path: Path) -> None:
+    with NumColBERT(StandIn()).index([{"id": 7, "text": "5 kg"}], tmp_path / "idx") as index:
+        assert index.get(7).id == index.explain("kg", 7).id == "7"  # type: ignore[arg-type]
+        assert index.delete([7]) == 1  # type: ignore[list-item]

@@ -17,7 +17,7 @@ from typing import Any
 from numcolbert.errors import ModelError
 from numcolbert.index.collection import AddReport, Collection
 from numcolbert.index.encoding import TextEncoder
-from numcolbert.index.inputs import DocumentLike, as_document
+from numcolbert.index.inputs import DocumentLike, as_document, as_id, several
 from numcolbert.progress import track
 from numcolbert.search.explain import explain, explain_text
 from numcolbert.search.filters import filter_for
@@ -44,10 +44,10 @@ class NumColBERT:
         return cls(Encoder.load(model))
 
     def encode_queries(self, texts: Sequence[str]) -> list[QueryEncoding]:
-        return self.encoder.encode_queries(list(texts))
+        return self.encoder.encode_queries(list(several(texts, "queries")))
 
     def encode_documents(self, texts: Sequence[str], batch_size: int = 32) -> list[DocumentEncoding]:
-        return self.encoder.encode_documents(list(texts), batch_size=batch_size)
+        return self.encoder.encode_documents(list(several(texts, "texts")), batch_size=batch_size)
 
     def index(
         self,
@@ -68,7 +68,7 @@ class NumColBERT:
         from numcolbert.index.build import build
 
         build(
-            documents,
+            several(documents, "documents"),
             Path(path),
             self.encoder,
             engine=engine,
@@ -139,7 +139,7 @@ class Index:
         gate: bool = True,
     ) -> list[Results]:
         """`search` for each of many queries, which are encoded together."""
-        for query in queries:
+        for query in several(queries, "queries"):
             check_query(query)
         encodings = self.encoder.encode_queries(list(queries)) if queries else []
         return [
@@ -149,24 +149,27 @@ class Index:
 
     def explain(self, query: str | QueryEncoding, id: str) -> Explanation:
         """Why the document `id` has the score it has for `query`."""
-        return explain(self.collection, self.encoder, query, id)
+        return explain(self.collection, self.encoder, query, as_id(id))
 
     def add(
         self, documents: Iterable[DocumentLike], *, batch_size: int = 32, skip_bad: bool = False
     ) -> AddReport:
         """Add documents; one whose id is already there replaces it."""
-        return self.collection.add(documents, self.encoder, batch_size=batch_size, skip_bad=skip_bad)
+        return self.collection.add(
+            several(documents, "documents"), self.encoder, batch_size=batch_size, skip_bad=skip_bad
+        )
 
     def delete(self, ids: Iterable[str], *, ignore_missing: bool = False) -> int:
         """Delete documents by id and return how many there were. An unknown id deletes nothing at all."""
-        return self.collection.delete(list(ids), ignore_missing=ignore_missing)
+        wanted = [as_id(id) for id in several(ids, "ids")]
+        return self.collection.delete(wanted, ignore_missing=ignore_missing)
 
     def compact(self) -> None:
         """Give back the space of deleted and replaced documents."""
         self.collection.compact()
 
     def get(self, id: str) -> Document:
-        return self.collection.get(id)
+        return self.collection.get(as_id(id))
 
     def count(self, where: str | None = None) -> int:
         """How many documents there are, or how many fit a filter."""

@@ -24,6 +24,8 @@ def checked_query(query: NDArray[np.float32], dim: int) -> NDArray[np.float32]:
 
 
 def checked_k(k: int) -> int:
+    if not isinstance(k, int | np.integer) or isinstance(k, bool):
+        raise UsageError(f"k is {k!r}.", hint="give a whole number, at least 1")
     if k < 1:
         raise UsageError(f"k is {k}.", hint="ask for at least one document")
     return k

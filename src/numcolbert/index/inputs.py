@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
-from numcolbert.errors import InputError
+from numcolbert.errors import InputError, UsageError
 from numcolbert.types import Document
+
+Item = TypeVar("Item")
 
 DocumentLike = Document | Mapping[str, Any] | str
 """A document, a mapping with `text` and perhaps `id` (what else it holds is metadata), or a text alone."""
@@ -50,6 +52,25 @@ def as_document(item: DocumentLike, fallback_id: str) -> Document:
             f"The document {id!a} holds half a Unicode character.", hint="re-encode the input as UTF-8"
         )
     return document
+
+
+def several(items: Iterable[Item], what: str) -> Iterable[Item]:
+    """`items`, unless it is a single one, of which Python would take every letter or key for an item."""
+    if isinstance(items, str | bytes | Mapping | Document) or not isinstance(items, Iterable):
+        raise UsageError(
+            f"A list of {what} is expected, not a single {type(items).__name__}.",
+            hint="put it into a list: [...]; numcolbert.data.corpora.read(FILE) reads a file of documents",
+        )
+    return items
+
+
+def as_id(id: object) -> str:
+    """An id as it is stored: a whole number counts as its digits, as in a document."""
+    if isinstance(id, int) and not isinstance(id, bool):
+        return str(id)
+    if not isinstance(id, str):
+        raise UsageError(f"An id is of type {type(id).__name__}.", hint="hand in the document's id, a text")
+    return id
 
 
 def shown(id: str) -> str:

@@ -112,6 +112,11 @@ def parse(expression: str) -> Node:
 
 class _Parser:
     def __init__(self, text: str) -> None:
+        if not isinstance(text, str):
+            raise UsageError(
+                f"The filter is of type {type(text).__name__}.",
+                hint='write it as a text, such as "year >= 2020"',
+            )
         if not text.strip():
             raise UsageError("The filter is empty.", hint='write a condition such as "year >= 2020"')
         if len(text) > LONGEST:

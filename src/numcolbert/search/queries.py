@@ -28,14 +28,16 @@ class Query:
 
 
 def prepare(encoder: TextEncoder, query: str | QueryEncoding, *, gate: bool = True) -> Query:
-    check_query(query if isinstance(query, str) else query.text)
-    encoding = encoder.encode_queries([query])[0] if isinstance(query, str) else query
+    check_query(query.text if isinstance(query, QueryEncoding) else query)
+    encoding = query if isinstance(query, QueryEncoding) else encoder.encode_queries([query])[0]
     if gate:
         return Query(encoding, encoding.vectors, float(encoding.gates.sum()))
     return Query(encoding, encoding.ungated(), float(len(encoding.gates)))
 
 
 def check_query(text: str) -> None:
+    if not isinstance(text, str):
+        raise InputError(f"The query is of type {type(text).__name__}.", hint="hand in a text")
     if not text.strip():
         raise InputError("The query is empty.", hint="ask for something, such as 'SSDs above 500 GB'")
     if len(text) > LONGEST:

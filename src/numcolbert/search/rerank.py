@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
-from numcolbert.errors import UsageError
+from numcolbert.index.checks import checked_k
 from numcolbert.index.encoding import TextEncoder, encoded_windows
-from numcolbert.index.inputs import DocumentLike, as_document
+from numcolbert.index.inputs import DocumentLike, as_document, several
 from numcolbert.progress import Progress
 from numcolbert.search.judge import conditions_of, satisfied
 from numcolbert.search.queries import prepare
@@ -28,12 +28,14 @@ def rerank(
     """All passages, or the best `k`, best first; equal scores in the order given."""
     from numcolbert.quantities import extract
 
-    if k is not None and k < 1:
-        raise UsageError(f"k is {k}.", hint="ask for at least one passage")
+    if k is not None:
+        checked_k(k)
     begin = time.perf_counter()
     prepared = prepare(encoder, query, gate=gate)
     conditions = conditions_of(prepared.encoding.text)
-    documents = (as_document(item, str(position)) for position, item in enumerate(passages))
+    documents = (
+        as_document(item, str(position)) for position, item in enumerate(several(passages, "passages"))
+    )
     hits: list[Hit] = []
     with Progress("rerank", unit="passages") as progress:
         for window, vectors in encoded_windows(encoder, documents, batch_size):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from numcolbert.index.checks import checked_k
 from numcolbert.index.collection import Collection, View
 from numcolbert.index.encoding import TextEncoder
 from numcolbert.index.store import Selection
@@ -31,6 +32,7 @@ def search(
     gate: bool = True,
 ) -> Results:
     """The best `k` passages; see `api.Index.search`."""
+    checked_k(k)
     begin = time.perf_counter()
     view = collection.view
     prepared = prepare(encoder, query, gate=gate)
