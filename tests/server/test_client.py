@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import threading
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -12,10 +14,11 @@ from tests.standin import StandIn
 
 from numcolbert.api import NumColBERT
 from numcolbert.cli.serve import listen
-from numcolbert.errors import ConflictError
+from numcolbert.errors import ConflictError, NumColBERTError
 from numcolbert.server import answers, schemas
 from numcolbert.server.app import create_app
 from numcolbert.server.client import Client, ServerError
+from numcolbert.types import Document
 
 
 @pytest.fixture
@@ -47,6 +50,55 @@ def test_errors_arrive_as_errors(client: Client) -> None:
     assert (caught.value.status, caught.value.server_code) == (404, "not_found")
     with pytest.raises(ServerError, match="not an http address"):
         Client("ftp://x")
+
+
+def test_documents_are_written_as_for_the_library(client: Client) -> None:
+    added = client.add(
+        [
+            {"id": 7, "text": "A tape of 18 TB.", "price": 5},
+            {"id": "b", "text": "A card of 1 GB.", "year": 2020, "metadata": {"price": 9}},
+            Document("c", "A stick of 2 GB.", {"price": 7}),
+        ]
+    )
+    assert added.ids == ("7", "b", "c")
+    assert client.get("b").metadata == {"year": 2020, "price": 9}
+    assert {hit.id for hit in client.search("disk", where="price < 8 USD")} == {"7", "c"}
+    for wrong in ("one text", {"text": "one document"}, [5], [{"text": "x", "day": date(2020, 1, 1)}]):
+        with pytest.raises(NumColBERTError) as caught:
+            client.add(wrong)  # type: ignore[arg-type]
+        assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.0 200 OK\r\n\r\n<html>",
+        b"HTTP/1.0 500 No\r\n\r\noh",
+        b"HTTP/1.0 200 OK\r\n\r\n[]",
+        b"SSH-2.0\r\n",
+    ],
+)
+def test_something_else_answers(answer: bytes) -> None:
+    listener = listen("127.0.0.1", 0)
+
+    def once() -> None:
+        connection, _ = listener.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(answer)
+
+    thread = threading.Thread(target=once)
+    thread.start()
+    with pytest.raises(ServerError) as caught:
+        Client(f"http://127.0.0.1:{listener.getsockname()[1]}", timeout=PATIENCE).info()
+    thread.join()
+    listener.close()
+    assert caught.value.server_code == "http"
+
+
+def test_a_port_that_is_none() -> None:
+    with pytest.raises(ServerError, match="not an http address"):
+        Client("http://127.0.0.1:99999")
 
 
 def test_nobody_answers() -> None:

@@ -145,6 +145,11 @@ def test_hints_name_no_options_of_the_command_line(server: TestClient) -> None:
     assert "--" not in missing.json()["hint"] + empty.json()["hint"]
 
 
+def test_a_field_beside_the_metadata_is_told_its_place(server: TestClient) -> None:
+    answer = server.post("/v1/documents", json={"documents": [{"text": "5 kg", "price": 5}]})
+    assert answer.status_code == 422 and "under 'metadata'" in answer.json()["hint"]
+
+
 def test_malformed_json_and_oversized_bodies(server: TestClient) -> None:
     broken = server.post("/v1/search", content=b"{", headers={"content-type": "application/json"})
     assert (broken.status_code, broken.json()["code"]) == (400, "bad_json")

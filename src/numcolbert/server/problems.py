@@ -59,6 +59,8 @@ def add_problems(app: FastAPI) -> None:
             return problem(400, "bad_json", "The request's body is not valid JSON.", "send a JSON object")
         field = ".".join(str(part) for part in first["loc"][1:]) or "the body"
         hint = "see /docs for the fields of a request"
+        if first["type"] == "extra_forbidden" and first["loc"][1:2] == ("documents",):
+            hint = "a document has 'id', 'text' and 'metadata'; put other fields under 'metadata'"
         if request.method == "POST" and "json" not in request.headers.get("content-type", ""):
             hint = "send JSON, with the header 'content-type: application/json'"
         return problem(422, "bad_request", f"'{field}': {first['msg']}.", hint)
