@@ -218,6 +218,21 @@ def test_texts_that_are_numbers_count_as_numbers(tmp_path: Path) -> None:
         assert index.count("n = 1234.5") == index.count("n = 12,345,678") == 1
 
 
+def test_a_bare_number_over_texts_with_units_is_refused(tmp_path: Path) -> None:
+    documents = [
+        {"id": str(n), "text": "x", "price": f"${n}", "kind": "ssd", "mixed": [7, "7 kg"][n % 2]}
+        for n in (3, 4)
+    ]
+    with NumColBERT(StandIn()).index(documents, tmp_path / "idx") as index:
+        for where in ("price < 4", "price = 3", "not price in (3, 4)"):
+            with pytest.raises(UsageError) as caught:
+                index.count(where)
+            assert "write the unit" in caught.value.hint
+        assert index.count("price < 4 USD") == 1
+        assert index.count("mixed < 9") == 1  # some are numbers
+        assert index.count("kind = 5") == index.count("id < 'x' and text = 5") == 0
+
+
 def test_an_empty_selection_gives_no_hits(index: Index) -> None:
     assert list(index.search("disk", where="year > 3000")) == []
 
@@ -238,3 +253,4 @@ def test_a_repeated_filter_sees_every_change(tmp_path: Path) -> None:
         for i in range(20):  # more than are kept
             assert index.count(f"n > {i}") == sum(n > i for n in range(1, 5))
         assert len(index.collection.view.selected) == 8
+        assert len(index.collection.view.held) == 1  # whether there are numbers is asked once

@@ -29,6 +29,7 @@ __all__ = ["AddReport", "Collection"]
 
 OPEN_ATTEMPTS = 20
 SELECTIONS_KEPT = 8
+ANSWERS_KEPT = 64
 CHECKED_ON_OPENING = 16 * 2**20
 """Bytes. Files up to this size are compared with the manifest at every opening, which takes milliseconds:
 they hold the offsets that compiled code follows without looking."""
@@ -46,6 +47,8 @@ class View:
     """The keys to search, where the engine also holds some that no document claims; else None."""
     selected: dict[Selection, NDArray[np.int64]] = field(default_factory=dict)
     """The last few selections: people page through results and repeat filters."""
+    held: dict[Selection, bool] = field(default_factory=dict)
+    """The last few answers of `holds`, which every search with a filter asks."""
 
     def select(self, selection: Selection) -> NDArray[np.int64]:
         keys = self.selected.get(selection)
@@ -58,7 +61,13 @@ class View:
 
     def holds(self, selection: Selection) -> bool:
         """Whether any document fits; stops at the first."""
-        return self.store.holds(selection, self.generation)
+        known = self.held.get(selection)
+        if known is None:
+            known = self.store.holds(selection, self.generation)
+            for old in list(self.held)[: 1 - ANSWERS_KEPT]:
+                self.held.pop(old, None)
+            self.held[selection] = known
+        return known
 
 
 class Collection:

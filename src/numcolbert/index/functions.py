@@ -14,6 +14,7 @@ _GROUPED = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 def register(connection: sqlite3.Connection) -> None:
     connection.create_function("number_of", 1, number_of, deterministic=True)
     connection.create_function("base_value_in", 2, base_value_in, deterministic=True)
+    connection.create_function("has_unit", 1, has_unit, deterministic=True)
 
 
 def number_of(value: object) -> float | int | None:
@@ -40,3 +41,13 @@ def base_value_in(value: object, dimension: str) -> float | None:
 
     found = [q.base_value for q in extract(value) if q.dimension == dimension and math.isfinite(q.base_value)]
     return found[0] if len(found) == 1 else None
+
+
+def has_unit(value: object) -> bool:
+    """Whether a short text is a number with a unit: "450 dollars", "5 kg"."""
+    if not isinstance(value, str) or len(value) > 40:
+        return False
+    from numcolbert.quantities import extract
+
+    found = extract(value)
+    return len(found) == 1 and found[0].unit is not None and found[0].span == (0, len(value))

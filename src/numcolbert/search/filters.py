@@ -117,6 +117,7 @@ class _Translator:
             case Quantity() if value.dimension != "number":
                 return self._measured(node, value)
             case _:
+                self._require_numbers(node.field)
                 value = value.value if isinstance(value, Quantity) else value
                 return Selection(f"(coalesce(number_of({x}) {operator} ?, 0))", (*parameters, value))
 
@@ -142,6 +143,15 @@ class _Translator:
                 f"'{field}' holds plain numbers, and nothing says that they are in '{asked.unit}': leave the "
                 "unit out, or name it in the field (weight_kg) or in its values ('5 kg')"
             )
+            raise mistake(self.expression, problem, field.position)
+
+    def _require_numbers(self, field: Field) -> None:
+        """Refuse a bare number where the field holds none, but numbers with units: in which is it?"""
+        x, parameters = self._value(field)
+        if str(field) in OWN or self.holds(Selection(f"(number_of({x}) IS NOT NULL)", parameters)):
+            return
+        if self.holds(Selection(f"(has_unit({x}))", parameters)):
+            problem = f"'{field}' holds numbers with units, such as '5 kg' or '$5': write the unit here too"
             raise mistake(self.expression, problem, field.position)
 
     def _contains(self, field: Field, value: object) -> Selection:
