@@ -48,6 +48,8 @@ def test_paths(run: Any, idx: Path, tmp_path: Path) -> None:
     refused(run("index", "build", tmp_path / "file", "-o", tmp_path / "o"), 2, "format")
     refused(run("index", "build", "-", "-o", tmp_path / "o", stdin=""), 1, "empty")
     refused(run("index", "export", idx, tmp_path), 2)
+    refused(run("index", "export", idx, tmp_path / "file" / "out.jsonl"), 1, "cannot be used: File exists")
+    refused(run("search", tmp_path / ("x" * 300), "q"), 1, "cannot be used: File name too long")
 
 
 def test_filters_and_ids(run: Any, idx: Path) -> None:

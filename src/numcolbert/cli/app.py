@@ -28,7 +28,7 @@ from numcolbert.cli import (
 from numcolbert.cli.helptexts import lay_out_help
 from numcolbert.cli.notices import plain_warnings
 from numcolbert.cli.output import print_error
-from numcolbert.errors import NumColBERTError, UsageError
+from numcolbert.errors import NumColBERTError, StorageError, UsageError
 from numcolbert.program import INTERRUPTED
 from numcolbert.progress import TerminalListener, listening
 
@@ -92,6 +92,14 @@ def main() -> None:
         code = _explain_refusal(error)
     except BrokenPipeError:
         sys.stderr.close()  # the reader (`| head`) has enough
+    except OSError as error:  # a name that is too long, a file where a folder should be, a failing disk
+        name = str(error.filename or "A file")
+        shown = f"'{name}'" if len(name) < 200 else f"'{name[:200]}...'"
+        problem = StorageError(
+            f"{shown} cannot be used: {error.strerror or error}.", hint="check the path and choose another"
+        )
+        print_error(problem)
+        code = problem.exit_code
     except KeyboardInterrupt:
         code = INTERRUPTED
     except typer.Abort:  # the end of the input where an answer was asked for
