@@ -1,6 +1,6 @@
 """Bring a shipped model's facts.json and card up to date with its recorded run.
 
-    python scripts/model_facts.py models/numcolbert-minilm default-12k-average0.1 --baseline ft-3k-average0.1
+    python scripts/model_facts.py models/numcolbert-minilm default-12k-average0.1 --baseline ft-12k-average0.2
 
 Results and recipe come from docs/results/runs/; what else facts.json says (data, summary, limits, parity and
 speed) is kept as it stands.
@@ -23,6 +23,8 @@ from numcolbert.train.measures import MEASURES, as_it_ranks
 from recorded_runs import recorded
 
 Row = dict[str, Any]
+SYSTEMS = {"colbert-ft": "ColBERT_ft", "no-gate": "trained without a gate"}
+"""What recipes train, as the card says it."""
 
 
 def with_names(run: Row) -> Row:
@@ -43,7 +45,8 @@ def measured(run: Row, baselines: list[Row], name: str) -> Row:
 
 def label(run: Row) -> str:
     averaged = ", averaged" if run["recipe"]["run"]["start_share"] else ""
-    return f"ColBERT_ft {run['end']['step']:,} steps{averaged}"
+    system = SYSTEMS.get(run["recipe"]["name"], run["recipe"]["name"])
+    return f"{system}, {run['end']['step']:,} steps{averaged}"
 
 
 def results(run: Row, baselines: list[Row]) -> dict[str, list[Row]]:

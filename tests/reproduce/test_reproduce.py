@@ -105,7 +105,7 @@ def test_a_table_with_gaps(benchmarks: Path, tmp_path: Path) -> None:
     (table,) = make_tables(load_table("main"), [benchmark], tmp_path / "runs", Workshop())
     how = {state.name: state.how for state in table.states}
     assert how["BM25 (whole query)"].startswith("made in")
-    assert how["ColBERT_ft"].startswith("needs a GPU for about 6 minutes: python -m numcolbert.train")
+    assert how["ColBERT_ft"].startswith("needs a GPU for about 8 minutes: python -m numcolbert.train")
     assert how["QColBERT"] == "needs the run of ColBERT_ft"
     assert how["GPT-4o-mini reranker"].startswith("Not measured here")
     assert summary(table).startswith("openfinquant: NumColBERT has not been measured yet")
