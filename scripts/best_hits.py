@@ -34,7 +34,8 @@ def best_hits(folder: Path, runs: Sequence[Path], best: int, most_queries: int |
     found = [read_candidates(run) for run in runs]
     names = [q for q in benchmark.query_ids if q in benchmark.qrels and any(q in run for run in found)]
     if most_queries is not None:
-        names = names[:: max(1, len(names) // most_queries)][:most_queries]
+        count = min(most_queries, len(names))
+        names = [names[i * len(names) // count] for i in range(count)]
     hits = {q: list(dict.fromkeys(d for run in found for d in run.get(q, ())[:best])) for q in names}
     wanted = {d for pooled in hits.values() for d in pooled}
     corpus = read_corpus(benchmark.corpus_path)

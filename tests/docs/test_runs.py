@@ -110,6 +110,19 @@ def test_best_hits_are_of_judged_queries_and_known_passages(script: Script, tmp_
         script("best_hits").best_hits(tmp_path, [run], 10)
 
 
+def test_best_hits_of_some_queries_are_spread_over_all(script: Script, tmp_path: Path) -> None:
+    (tmp_path / "corpus.jsonl").write_text('{"id": "d", "text": "one"}\n')
+    names = [f"q{n:02}" for n in range(20)]
+    (tmp_path / "queries.jsonl").write_text("".join(f'{{"id": "{q}", "text": "a"}}\n' for q in names))
+    (tmp_path / "qrels.trec").write_text("".join(f"{q} 0 d 1\n" for q in names))
+    run = tmp_path / "a.trec"
+    run.write_text("".join(f"{q} Q0 d 1 2.0 t\n" for q in names))
+    making = script("best_hits")
+    assert [*making.best_hits(tmp_path, [run], 1, 3).queries] == ["q00", "q06", "q13"]
+    assert [*making.best_hits(tmp_path, [run], 1, 12).queries][-1] == "q18"
+    assert [*making.best_hits(tmp_path, [run], 1, 30).queries] == names
+
+
 def test_a_gate_with_its_own_length_is_the_same_gate(script: Script) -> None:
     gates = np.array([1.0, 1.0, 3.9, 0.2], np.float32)  # the first two do not act
     again = script("gate_length").with_length(gates, 4)

@@ -14,8 +14,8 @@ from numcolbert.files import replacing_file
 LIMITS = (
     "It ranks; it does not prove. Passages that violate a condition still appear, lower down. Use `--verify` "
     "where only passages that satisfy it will do.",
-    "It knows conditions with one threshold (=, >, <, at least, at most) best; arithmetic, several "
-    "conditions at once and comparisons between passages were not trained.",
+    "It knows conditions with one threshold (=, >, <, at least, at most) best; two in one query were rare in "
+    "training, arithmetic and comparisons between passages were not trained.",
     "It was trained on English sentences. Text is cut after {document_length} tokens, queries after "
     "{query_length}.",
     "Currencies are not converted into one another.",
