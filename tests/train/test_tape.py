@@ -83,8 +83,27 @@ def test_a_tape_of_other_settings_is_refused(drawn: FeedSettings, tmp_path: Path
         TapeReader(replace(own, rank=1))
     with pytest.raises(NotFoundError, match="no tape"):
         TapeReader(taped(drawn, tmp_path / "nowhere"))
-    with pytest.raises(ConflictError, match="already holds a tape"):
-        write_tape(drawn, folder, 1)
+    with pytest.raises(ConflictError, match=r"another run\.seed"):
+        write_tape(replace(drawn, seed=4), folder, 1)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_a_tape_is_gone_on_with(drawn: FeedSettings, tmp_path: Path, workers: int) -> None:
+    own = replace(drawn, data=replace(drawn.data, workers=workers))
+    write_tape(own, tmp_path / "whole", 5)
+    whole = [(tmp_path / "whole" / f"{n:07d}.batch").read_bytes() for n in range(5)]
+
+    folder = tmp_path / "tape"
+    write_tape(own, folder, 3)
+    (folder / "0000002.batch").unlink()  # as if broken off
+    write_tape(drawn, folder, 5)  # drawn by as many as before
+    assert [(folder / f"{n:07d}.batch").read_bytes() for n in range(5)] == whole
+
+    before = {path: path.stat().st_mtime_ns for path in folder.glob("*.batch")}
+    write_tape(own, folder, 4)
+    assert {path: path.stat().st_mtime_ns for path in folder.glob("*.batch")} == before
+    reader = TapeReader(taped(own, folder))
+    assert len([next(reader) for _ in range(5)]) == 5
 
 
 def test_a_damaged_tape_gets_a_sentence(drawn: FeedSettings, tmp_path: Path) -> None:
@@ -123,5 +142,6 @@ def test_the_command_writes_a_tape(
     label = json.loads((tmp_path / "tape" / "tape.json").read_text(encoding="utf-8"))
     assert label["batches"] == 2
     assert len(list((tmp_path / "tape").glob("*.batch"))) == 2
-    assert main(["default", *sets, "-o", str(tmp_path / "tape"), "--batches", "2"]) == 1
+    other = ["--set", "run.seed=9"]
+    assert main(["default", *sets, *other, "-o", str(tmp_path / "tape"), "--batches", "2"]) == 1
     assert "hint:" in capsys.readouterr().err

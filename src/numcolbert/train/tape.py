@@ -3,7 +3,8 @@
     python -m numcolbert.train.tape RECIPE --set section.key=value ... -o DIR --batches 4000
 
 Runs that differ in their losses, gate or learning rate can train on the very same batches with
-`--set data.tape=DIR`, at no cost for drawing them; they may start while the tape is still being written.
+`--set data.tape=DIR`, at no cost for drawing them; they may start while the tape is still being written. The
+same command goes on with a tape that was broken off, lengthens a shorter one, and leaves a whole one alone.
 """
 
 # No torch at the top: worker processes import the module a program was started with, and should start fast.
@@ -16,13 +17,13 @@ import logging
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from numcolbert.config import read_json
 from numcolbert.errors import ConflictError, InputError, NotFoundError, UsageError
-from numcolbert.files import storage_errors
+from numcolbert.files import replacing_file, storage_errors
 from numcolbert.program import program
 from numcolbert.progress import Progress
 from numcolbert.train.transport import Block
@@ -38,23 +39,38 @@ _WRITE_AGAIN = "write the tape again"
 
 
 def write_tape(settings: FeedSettings, folder: Path, batches: int) -> None:
-    """Write `batches` batches; each appears whole or not at all, so that readers can follow."""
+    """Write a tape up to `batches`; each appears whole or not at all, so that readers can follow."""
     if batches < 1:
         raise UsageError(f"A tape of {batches} batches is none.", hint="write one batch or more")
     with storage_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
+        made_with, workers = _made_with(settings), settings.data.workers
         if (folder / LABEL).exists():
-            raise ConflictError(f"'{folder}' already holds a tape.", hint="choose another folder")
-        label = {"batches": batches, "made_with": _made_with(settings)}
-        (folder / LABEL).write_text(json.dumps(label, indent=1), encoding="utf-8")
-        feed = Feed(settings)
-        try:
-            with Progress("write batches", batches, "batches") as progress:
-                for number in range(batches):
-                    _write(_path(folder, number), next(feed))
-                    progress.advance()
-        finally:
-            feed.close()
+            label = _read_label(folder)
+            if other := _other_setting(label, settings):
+                raise ConflictError(
+                    f"'{folder}' holds a tape with another {other}.", hint="choose another folder"
+                )
+            # Who draws a batch depends on how many draw.
+            workers, batches = label.get("workers", workers), max(batches, label["batches"])
+        first = next(number for number in range(batches + 1) if not _path(folder, number).exists())
+        label = {"batches": batches, "workers": workers, "made_with": made_with}
+        with replacing_file(folder / LABEL) as aside:
+            aside.write_text(json.dumps(label, indent=1), encoding="utf-8")
+        if first < batches:
+            data = replace(settings.data, workers=workers)
+            _draw(replace(settings, data=data, first=first), folder, batches)
+
+
+def _draw(settings: FeedSettings, folder: Path, batches: int) -> None:
+    feed = Feed(settings)
+    try:
+        with Progress("write batches", batches - settings.first, "batches") as progress:
+            for number in range(settings.first, batches):
+                _write(_path(folder, number), next(feed))
+                progress.advance()
+    finally:
+        feed.close()
 
 
 class TapeReader:
@@ -75,13 +91,10 @@ class TapeReader:
                 "A tape of batches serves one process, not several.",
                 hint="leave data.tape out, or use one GPU",
             )
-        label = read_json(folder / LABEL, "label of the tape", hint=_WRITE_AGAIN)
-        if not {"batches", "made_with"} <= label.keys():
-            raise InputError(f"'{folder / LABEL}' does not say what is on the tape.", hint=_WRITE_AGAIN)
-        other = sorted(_differences(label["made_with"], _made_with(settings)))
-        if other:
+        label = _read_label(folder)
+        if other := _other_setting(label, settings):
             raise InputError(
-                f"The tape '{folder}' was written with another {other[0]}.",
+                f"The tape '{folder}' was written with another {other}.",
                 hint="train with the settings of the tape, or write a new one",
             )
         self._folder, self._batches, self._patience = folder, int(label["batches"]), patience
@@ -112,6 +125,18 @@ class TapeReader:
 def open_feed(settings: FeedSettings) -> Feed | TapeReader:
     """Where a run's batches come from."""
     return TapeReader(settings) if settings.data.tape is not None else Feed(settings)
+
+
+def _read_label(folder: Path) -> dict[str, Any]:
+    label = read_json(folder / LABEL, "label of the tape", hint=_WRITE_AGAIN)
+    if not {"batches", "made_with"} <= label.keys():
+        raise InputError(f"'{folder / LABEL}' does not say what is on the tape.", hint=_WRITE_AGAIN)
+    return label
+
+
+def _other_setting(label: dict[str, Any], settings: FeedSettings) -> str:
+    """The name of a setting in which a tape differs from what is wanted, or nothing."""
+    return min(_differences(label["made_with"], _made_with(settings)), default="")
 
 
 def _path(folder: Path, number: int) -> Path:
