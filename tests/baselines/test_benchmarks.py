@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,31 @@ def test_train_and_rank_from_the_terminal(
     first, second = (read_run(folder / "tiny.trec") for folder in (out, again))
     assert {query: [*hits] for query, hits in first.items()} == {q: [*hits] for q, hits in second.items()}
     assert "once-again" in (again / "tiny.trec").read_text()
+
+
+@pytest.mark.train
+def test_only_queries_with_conditions_are_ranked_deeply(benchmark: Path) -> None:
+    from dataclasses import replace
+
+    from numcolbert.baselines.__main__ import DEPTH, DEPTH_WITHOUT_CONDITIONS, rank
+    from numcolbert.baselines.ranker import Query, Run
+    from numcolbert.train.benchmarks import read_benchmark
+    from numcolbert.types import Document
+
+    asked: list[int] = []
+
+    class Noting:
+        def index(self, corpus: Iterable[Document]) -> None: ...
+
+        def search(self, queries: Sequence[Query], k: int) -> Run:
+            asked.append(k)
+            return {query.id: {} for query in queries}
+
+    with_conditions = replace(read_benchmark(benchmark), attributes={"q1": {"concept": "revenue"}})
+    general = replace(with_conditions, name="general", attributes={})
+    rank(Noting(), [with_conditions, general], None)
+    rank(Noting(), [with_conditions, general], None, depth=7)
+    assert asked == [DEPTH, DEPTH_WITHOUT_CONDITIONS, 7, 7]
 
 
 @pytest.mark.train

@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from numcolbert.train.recipe import Recipe
 
 SYSTEMS = ("splade", "deepquant")
-DEPTH = 1000
-"""Hits a query: as many as the quantity rerankers look at."""
+DEPTH, DEPTH_WITHOUT_CONDITIONS = 1000, 100
+"""Hits a query: as many as quantity rerankers look at, or as are measured where those have no work."""
 
 
 def train(
-    system: str, recipe: Recipe, out: Path, *, rates: Sequence[float] = (), trial: float, depth: int
+    system: str, recipe: Recipe, out: Path, *, rates: Sequence[float] = (), trial: float, depth: int | None
 ) -> dict[str, Any]:
     from numcolbert.baselines.rates import choose_rate
     from numcolbert.train.evaluate import collect
@@ -92,7 +92,7 @@ def load(system: str, folder: Path, device: str) -> Ranker:
 
 
 def rank(
-    ranker: Ranker, benchmarks: Sequence[Benchmark], out: Path | None, depth: int = 100
+    ranker: Ranker, benchmarks: Sequence[Benchmark], out: Path | None, depth: int | None = None
 ) -> dict[str, dict[str, float]]:
     """Rank each benchmark, write runs to `out`, and give the measures. A shared corpus is read once."""
     from numcolbert.baselines.collection import read_documents, read_queries
@@ -107,7 +107,8 @@ def rank(
         if indexed != benchmark.corpus_path:
             ranker.index(read_documents(benchmark.corpus_path))
             indexed = benchmark.corpus_path
-        run = ranker.search(read_queries(benchmark), depth)
+        usual = DEPTH if benchmark.attributes else DEPTH_WITHOUT_CONDITIONS
+        run = ranker.search(read_queries(benchmark), depth or usual)
         results[benchmark.name] = mean_measures({q: list(hits) for q, hits in run.items()}, benchmark.qrels)
         if out is not None:
             name = benchmark.name.replace("/", "-")
@@ -170,7 +171,12 @@ def _parser() -> argparse.ArgumentParser:
     ranking.add_argument("--device", default="auto")
     for command in (training, ranking):
         command.add_argument("-o", "--out", type=Path, required=True)
-        command.add_argument("--depth", type=positive, default=DEPTH, help="hits a query in the run files")
+        command.add_argument(
+            "--depth",
+            type=positive,
+            help=f"hits a query in the run files; by default {DEPTH}, or {DEPTH_WITHOUT_CONDITIONS} where no "
+            "query has a condition",
+        )
     return parser
 
 
