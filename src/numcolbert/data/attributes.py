@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from numcolbert.data.asking import ask
 from numcolbert.data.attribute_sentences import Attribute, Domain, Frame, domains, entity_name, make_frame
 from numcolbert.data.augment import convert, value_for
+from numcolbert.data.confusable import are_confusable, phrases_of
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Unit
 from numcolbert.data.queries import Asked, QueryStyle
@@ -78,9 +80,14 @@ class AttributeSource:
         self._simple_operator = OperatorDrawing(settings.operators, simple=True)
         self._negative_kind = Drawing(vars(settings.negatives))
         self._styles: dict[tuple[Domain, str, bool], QueryStyle] = {}
+        self._near: dict[Attribute, list[tuple[Domain, Attribute]]] = {}
 
     def subject(self, rng: Random) -> tuple[Domain, Attribute]:
         return rng.choice(self._known)
+
+    def neighbour(self, subject: tuple[Domain, Attribute], rng: Random) -> tuple[Domain, Attribute] | None:
+        near = self._confusable_with(subject[1])
+        return rng.choice(near) if near else None
 
     def draw(self, subject: tuple[Domain, Attribute], rng: Random) -> Triple | None:
         """One triple, or None where the draw came to nothing; the stream then draws again."""
@@ -207,8 +214,9 @@ class AttributeSource:
         rng: Random,
     ) -> Passage | None:
         kind = self._negative_kind(rng)
-        if kind == "other_concept":
-            return self._other_concept(attribute, condition, asked_unit, rng)
+        if kind in ("other_concept", "confusable"):
+            near = self._confusable_with(attribute) if kind == "confusable" else []
+            return self._other_concept(attribute, condition, asked_unit, near, rng)
         if kind == "random":
             other_domain, other = rng.choice(self._known)
             return self._filled(
@@ -226,14 +234,35 @@ class AttributeSource:
         return self._passage(frame, attribute, condition, asked_unit, False, rng)
 
     def _other_concept(
-        self, attribute: Attribute, condition: QueryCondition, asked_unit: Unit, rng: Random
+        self,
+        attribute: Attribute,
+        condition: QueryCondition,
+        asked_unit: Unit,
+        near: Sequence[tuple[Domain, Attribute]],
+        rng: Random,
     ) -> Passage | None:
-        """The right number beside another attribute of the same dimension."""
-        domain, other = rng.choice(self._by_dimension[attribute.dimension])
+        """The right number beside another attribute of the same dimension: one of those in `near`, or, where
+        there are none, one without a word in common.
+        """
+        domain, other = rng.choice(near or self._by_dimension[attribute.dimension])
         words = set(f"{attribute.concept} {' '.join(attribute.variants)}".split())
-        if other is attribute or not words.isdisjoint(f"{other.concept} {' '.join(other.variants)}".split()):
+        if other is attribute or (
+            not near and not words.isdisjoint(f"{other.concept} {' '.join(other.variants)}".split())
+        ):
             return None
         return self._passage(make_frame(domain, other, rng), other, condition, asked_unit, True, rng)
+
+    def _confusable_with(self, attribute: Attribute) -> list[tuple[Domain, Attribute]]:
+        """Attributes of the same dimension that are easily taken for this one; found when first asked for."""
+        if attribute not in self._near:
+            phrases = phrases_of((attribute.concept, *attribute.variants))
+            self._near[attribute] = [
+                (domain, other)
+                for domain, other in self._known
+                if other.dimension == attribute.dimension
+                and are_confusable(phrases, phrases_of((other.concept, *other.variants)))
+            ]
+        return self._near[attribute]
 
     # ---- two conditions --------------------------------------------------------------------------------
 

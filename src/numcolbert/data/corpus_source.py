@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
 from random import Random
 
 from numcolbert.data.asking import ask
 from numcolbert.data.augment import concept_phrase, convert, value_beside
+from numcolbert.data.confusable import Phrases, are_confusable, phrases_of
 from numcolbert.data.corpus_passages import TRIES, CorpusPassages, is_natural
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.mention_table import MentionTable
@@ -59,10 +61,16 @@ class CorpusSource:
         }
         self._passages = CorpusPassages(table, vocabulary, settings.near_threshold)
         self._sentence_count = len(pool.sentences)
+        self._phrases: list[tuple[int, Phrases]] = []
+        self._near: dict[int, list[int]] = {}
 
     def subject(self, rng: Random) -> int:
         """A pair, by its frequency."""
         return bisect_right(self._pair_steps, rng.random())
+
+    def neighbour(self, subject: int, rng: Random) -> int | None:
+        near = self._confusable_with(subject)
+        return rng.choice(near) if near else None
 
     def draw(self, subject: int, rng: Random) -> Triple | None:
         """One triple about the pair, or None where the draw came to nothing; the stream then draws again."""
@@ -205,7 +213,9 @@ class CorpusSource:
         if kind == "observed":
             found = self._observed_negative(pair, condition, rng)
         elif kind == "other_concept":
-            found = self._other_concept(row, condition, rng)
+            found = self._other_concept(row, condition, [], rng)
+        elif kind == "confusable":
+            found = self._other_concept(row, condition, self._confusable_with(pair), rng)
         elif kind == "random":
             found = self._random(row, condition, rng)
         elif kind == "unit":
@@ -248,14 +258,19 @@ class CorpusSource:
                 return table.passage(sentence)
         return None
 
-    def _other_concept(self, row: int, condition: QueryCondition, rng: Random) -> Passage | None:
-        """A passage where a number of the right dimension satisfies the condition and means another thing."""
+    def _other_concept(
+        self, row: int, condition: QueryCondition, near: Sequence[int], rng: Random
+    ) -> Passage | None:
+        """A passage where a number of the right dimension satisfies the condition and means another thing:
+        one of the pairs in `near`, or, where there are none, anything without a word in common.
+        """
         table = self._table
         own = table.words[table.concept[row]]
         for _ in range(2 * TRIES):
-            other = table.anchor_row[self._anchor(self.subject(rng), rng)]
-            if table.dimension[other] != condition.dimension or not own.isdisjoint(
-                table.words[table.concept[other]]
+            other = table.anchor_row[self._anchor(rng.choice(near) if near else self.subject(rng), rng)]
+            if not near and (
+                table.dimension[other] != condition.dimension
+                or not own.isdisjoint(table.words[table.concept[other]])
             ):
                 continue
             if not self._passages.is_clean(table.sentence[other], condition, table.concept[row], skip=other):
@@ -266,6 +281,25 @@ class CorpusSource:
             if changed is not None and not passage_satisfies(condition, changed):
                 return changed
         return None
+
+    def _confusable_with(self, pair: int) -> list[int]:
+        """Pairs of the same dimension that are easily taken for this one; found when first asked for."""
+        if pair not in self._near:
+            table = self._table
+            if not self._phrases:
+                for start in table.pair_starts[:-1]:
+                    row = table.anchor_row[start]
+                    concept = table.pool.concepts[table.concept[row]]
+                    self._phrases.append(
+                        (table.dimension[row], phrases_of((concept.name, *concept.variants)))
+                    )
+            dimension, phrases = self._phrases[pair]
+            self._near[pair] = [
+                other
+                for other, (its_dimension, its_phrases) in enumerate(self._phrases)
+                if its_dimension == dimension and are_confusable(phrases, its_phrases)
+            ]
+        return self._near[pair]
 
     def _random(self, row: int, condition: QueryCondition, rng: Random) -> Passage | None:
         table = self._table

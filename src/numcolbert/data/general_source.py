@@ -33,6 +33,9 @@ class GeneralSource:
     def subject(self, rng: Random) -> None:
         """A pair has nothing in common with another."""
 
+    def neighbour(self, subject: None, rng: Random) -> None:
+        """Nor is one easily taken for another."""
+
     def draw(self, subject: None, rng: Random) -> Triple | None:  # noqa: ARG002  as every source has it
         query, positive, negative = rng.choice(self._rows)
         if negative is None:

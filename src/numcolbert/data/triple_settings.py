@@ -41,6 +41,9 @@ class NegativeShares:
     """The positive's own sentence with a unit that breaks the label."""
     random: float = 0.10
     """Any passage."""
+    confusable: float = 0.0
+    """The right number beside a concept that is easily taken for the asked one; where there is none, beside
+    any other."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,9 @@ class TripleSettings:
     same_subject: int = 1
     """Triples in a row about the same concept and dimension. In one batch they are each other's hard
     negatives, or known answers, so that a query is compared with that many times as many numbers."""
+    neighbours: float = 0.0
+    """Share of subjects that are easily taken for the source's last one, so that a batch holds passages about
+    both. What few triples in a row are to numbers, these are to concepts."""
     minimum_values: int = 5
     """Distinct values a pair needs before it is asked about."""
     pair_temper: float = 0.5

@@ -47,6 +47,9 @@ class Source(Protocol):
     def subject(self, rng: Random) -> Any:
         """What a few triples in a row are about: a pair, an attribute, or nothing in particular."""
 
+    def neighbour(self, subject: Any, rng: Random) -> Any:
+        """Another subject, easily taken for this one; None where there is none."""
+
     def draw(self, subject: Any, rng: Random) -> Triple | None: ...
 
 
@@ -87,7 +90,7 @@ class TripleStream:
             sources["general"] = GeneralSource(general)
         self._sources = {name: sources[name] for name, weight in weights.items() if weight > 0}
         self._choose = Drawing({name: weights[name] for name in self._sources})
-        self._in_a_row = settings.same_subject
+        self._in_a_row, self._neighbours = settings.same_subject, settings.neighbours
         self._triples = self._generate(start)
 
     @property
@@ -129,9 +132,15 @@ class TripleStream:
             block, skipped = block + 1, 0
 
     def _block(self, rng: Random) -> Iterator[Triple]:
+        last: dict[str, Any] = {}
         for first in range(0, BLOCK, self._in_a_row):
             source = self._sources[self._choose(rng)]
-            subject = source.subject(rng)
+            subject = None
+            if source.name in last and self._neighbours and rng.random() < self._neighbours:
+                subject = source.neighbour(last[source.name], rng)
+            if subject is None:
+                subject = source.subject(rng)
+            last[source.name] = subject
             for _ in range(min(self._in_a_row, BLOCK - first)):
                 for attempt in range(1, _GIVE_UP_AFTER + 1):
                     triple = source.draw(subject, rng)
