@@ -123,6 +123,32 @@ def test_best_hits_of_some_queries_are_spread_over_all(script: Script, tmp_path:
     assert [*making.best_hits(tmp_path, [run], 1, 30).queries] == names
 
 
+def test_wrong_concepts_are_counted_by_their_words(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    texts = {"d1": "The budget deficit was $5.", "d2": "We sold 5 cars.", "d3": "The trade deficits were $5."}
+    (tmp_path / "corpus.jsonl").write_text(
+        "".join(json.dumps({"id": name, "text": text}) + "\n" for name, text in texts.items())
+    )
+    (tmp_path / "queries.jsonl").write_text(
+        "".join(json.dumps({"id": q, "text": "trade deficit of $5"}) + "\n" for q in ("q1", "q2", "q3"))
+    )
+    (tmp_path / "qrels.trec").write_text("".join(f"{q} 0 d3 1\n" for q in ("q1", "q2", "q3")))
+    (tmp_path / "about.trec").write_text("".join(f"{q} 0 d3 1\n" for q in ("q1", "q2", "q3")))
+    asked = {
+        q: {"concept": "trade deficit", "phrase": "trade deficit", "seen": q == "q1"} for q in ("q1", "q2")
+    }
+    (tmp_path / "attributes.json").write_text(json.dumps(asked | {"q3": {"concept": "trade deficit"}}))
+    run = tmp_path / "a.trec"
+    run.write_text(
+        "q1 Q0 d1 1 2 t\nq1 Q0 d3 2 1 t\nq2 Q0 d2 1 2 t\nq2 Q0 d1 2 1 t\nq3 Q0 d3 1 2 t\nq3 Q0 d1 2 1 t\n"
+    )
+    assert script("wrong_concepts").main([str(tmp_path), str(run), "--show", "5"]) == 0
+    counts, shown = capsys.readouterr().out.split("}")
+    assert [*json.loads(counts + "}").values()] == [2, 1, 0, 1, 1, 1]
+    assert texts["d1"] in shown and texts["d2"] in shown and texts["d3"] not in shown
+
+
 def test_a_gate_with_its_own_length_is_the_same_gate(script: Script) -> None:
     gates = np.array([1.0, 1.0, 3.9, 0.2], np.float32)  # the first two do not act
     again = script("gate_length").with_length(gates, 4)
