@@ -124,7 +124,7 @@ def test_only_queries_with_conditions_are_ranked_deeply(benchmark: Path) -> None
 def test_the_learning_rate_is_chosen_on_development_queries() -> None:
     from dataclasses import replace
 
-    from numcolbert.baselines.rates import choose_rate
+    from numcolbert.baselines.rates import DivergedError, choose_rate
     from numcolbert.errors import UsageError
     from numcolbert.train.recipe import Recipe, RunSettings
 
@@ -133,8 +133,12 @@ def test_the_learning_rate_is_chosen_on_development_queries() -> None:
 
     def quality(attempt: Recipe) -> float:
         seen.append(attempt)
+        if attempt.optimiser.lr == 1:
+            raise DivergedError("The loss is not a number at step 3.", hint="lower it")
         return {1e-5: 0.3, 5e-5: 0.7, 1e-4: 0.5}[attempt.optimiser.lr]
 
+    assert choose_rate(recipe, [1, 1e-5], 0.1, quality)[1] == {1: 0.0, 1e-5: 0.3}, "one that diverges is out"
+    seen.clear()
     chosen, reached = choose_rate(recipe, [1e-5, 5e-5, 1e-4], 0.1, quality)
     assert chosen == replace(recipe, optimiser=replace(recipe.optimiser, lr=5e-5)), "with its whole budget"
     assert [(a.run.steps, a.run.time_budget_s) for a in seen] == [(20, 5.0)] * 3

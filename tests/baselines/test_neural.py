@@ -163,6 +163,13 @@ def test_splade_learns_and_saves(recipe: Recipe, tmp_path: Path, monkeypatch: py
     assert runs[0]["q"] == pytest.approx(runs[1]["q"], rel=1e-4)
 
 
+def test_a_loss_that_is_no_number_ends_the_training(recipe: Recipe, tmp_path: Path) -> None:
+    hot = replace(recipe, optimiser=replace(recipe.optimiser, lr=1e30), run=replace(recipe.run, log_every=1))
+    with pytest.raises(ModelError, match="not a number at step") as raised:
+        train_deepquant(hot, tmp_path / "hot")
+    assert "lr" in raised.value.hint
+
+
 def test_splade_needs_a_collection(backbone: str) -> None:
     with pytest.raises(UsageError, match="no collection"):
         Splade(build_splade(backbone)).search([Query("q", "a")], 1)

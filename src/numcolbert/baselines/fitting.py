@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.utils.data import DataLoader, IterableDataset, get_worker_info
 
+from numcolbert.baselines.rates import DivergedError
 from numcolbert.baselines.rivals import batch_labels, rivals
 from numcolbert.data.triple import Triple
 from numcolbert.progress import Progress
@@ -154,6 +156,10 @@ def fit(
             adam.step()
             if step % run.log_every == 0:
                 last = float(total.detach())
+                if not math.isfinite(last):
+                    raise DivergedError(
+                        f"The loss is not a number at step {step}.", hint="lower optimiser.lr"
+                    )
                 values = {name: round(float(term.detach()), 5) for name, term in terms.items()}
                 log.write(json.dumps({"step": step, "seconds": round(budget.used, 2), **values}) + "\n")
                 log.flush()

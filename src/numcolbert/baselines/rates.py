@@ -7,12 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from numcolbert.errors import UsageError
+from numcolbert.errors import ModelError, UsageError
 
 if TYPE_CHECKING:
     from numcolbert.train.recipe import Recipe
 
 log = logging.getLogger(__name__)
+
+
+class DivergedError(ModelError):
+    """The learning rate was too high: the loss is no number any more."""
 
 
 def choose_rate(
@@ -38,7 +42,12 @@ def choose_rate(
     reached: dict[float, float] = {}
     for rate in rates:
         attempt = replace(recipe, run=short, optimiser=replace(recipe.optimiser, lr=rate))
-        reached[rate] = round(quality(attempt), 5)
-        log.info("learning rate %g: nDCG@10 %.4f", rate, reached[rate])
+        try:
+            reached[rate] = round(quality(attempt), 5)
+        except DivergedError as error:
+            reached[rate] = 0.0
+            log.info("learning rate %g: %s", rate, error.message)
+        else:
+            log.info("learning rate %g: nDCG@10 %.4f", rate, reached[rate])
     best = max(reached, key=lambda rate: reached[rate])
     return replace(recipe, optimiser=replace(recipe.optimiser, lr=best)), reached
