@@ -2,8 +2,8 @@
 
     python scripts/int8_quality.py models/numcolbert-minilm benchmarks/openfinquant openfinquant.gated.trec
 
-ranks the first 50 hits of 120 queries, evenly spread over the set, again with both, prints nDCG@10 of each,
-and how far vectors and scores are apart (`numcolbert.model.export.parity`).
+ranks the first 50 hits of each query again with both, prints nDCG@10 of each, and how far vectors and scores
+are apart (`numcolbert.model.export.parity`). `--queries` takes some, evenly spread over the set.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("benchmark", type=Path)
-    parser.add_argument("run", type=Path, help="a TREC run of the model on the benchmark")
-    parser.add_argument("--queries", type=int, default=120)
+    parser.add_argument("run", type=Path, help="a TREC run on the benchmark, of this model or one like it")
+    parser.add_argument("--queries", type=int, help="at most so many; all by default")
     parser.add_argument("--best", type=int, default=50)
     given = parser.parse_args(arguments)
     chosen = best_hits(given.benchmark, [given.run], given.best, given.queries)
