@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from random import Random
 
 from numcolbert.data.asking import ask
 from numcolbert.data.attribute_sentences import Attribute, Domain, Frame, domains, entity_name, make_frame
 from numcolbert.data.augment import convert, value_for
-from numcolbert.data.confusable import are_confusable, phrases_of
+from numcolbert.data.confusable import Neighbours, phrases_of
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Unit
 from numcolbert.data.queries import Asked, QueryStyle
@@ -80,13 +81,12 @@ class AttributeSource:
         self._simple_operator = OperatorDrawing(settings.operators, simple=True)
         self._negative_kind = Drawing(vars(settings.negatives))
         self._styles: dict[tuple[Domain, str, bool], QueryStyle] = {}
-        self._near: dict[Attribute, list[tuple[Domain, Attribute]]] = {}
 
     def subject(self, rng: Random) -> tuple[Domain, Attribute]:
         return rng.choice(self._known)
 
     def neighbour(self, subject: tuple[Domain, Attribute], rng: Random) -> tuple[Domain, Attribute] | None:
-        near = self._confusable_with(subject[1])
+        near = self._neighbours.of(subject)
         return rng.choice(near) if near else None
 
     def draw(self, subject: tuple[Domain, Attribute], rng: Random) -> Triple | None:
@@ -215,7 +215,7 @@ class AttributeSource:
     ) -> Passage | None:
         kind = self._negative_kind(rng)
         if kind in ("other_concept", "confusable"):
-            near = self._confusable_with(attribute) if kind == "confusable" else []
+            near = self._neighbours.of((domain, attribute)) if kind == "confusable" else []
             return self._other_concept(attribute, condition, asked_unit, near, rng)
         if kind == "random":
             other_domain, other = rng.choice(self._known)
@@ -252,17 +252,17 @@ class AttributeSource:
             return None
         return self._passage(make_frame(domain, other, rng), other, condition, asked_unit, True, rng)
 
-    def _confusable_with(self, attribute: Attribute) -> list[tuple[Domain, Attribute]]:
-        """Attributes of the same dimension that are easily taken for this one; found when first asked for."""
-        if attribute not in self._near:
-            phrases = phrases_of((attribute.concept, *attribute.variants))
-            self._near[attribute] = [
-                (domain, other)
-                for domain, other in self._known
-                if other.dimension == attribute.dimension
-                and are_confusable(phrases, phrases_of((other.concept, *other.variants)))
-            ]
-        return self._near[attribute]
+    @cached_property
+    def _neighbours(self) -> Neighbours[tuple[Domain, Attribute]]:
+        return Neighbours(
+            {
+                (domain, attribute): (
+                    attribute.dimension,
+                    phrases_of((attribute.concept, *attribute.variants)),
+                )
+                for domain, attribute in self._known
+            }
+        )
 
     # ---- two conditions --------------------------------------------------------------------------------
 

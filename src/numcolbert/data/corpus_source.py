@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import accumulate
 from random import Random
 
 from numcolbert.data.asking import ask
 from numcolbert.data.augment import concept_phrase, convert, value_beside
-from numcolbert.data.confusable import Phrases, are_confusable, phrases_of
+from numcolbert.data.confusable import Neighbours, phrases_of
 from numcolbert.data.corpus_passages import TRIES, CorpusPassages, is_natural
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.mention_table import MentionTable
@@ -61,15 +62,13 @@ class CorpusSource:
         }
         self._passages = CorpusPassages(table, vocabulary, settings.near_threshold)
         self._sentence_count = len(pool.sentences)
-        self._phrases: list[tuple[int, Phrases]] = []
-        self._near: dict[int, list[int]] = {}
 
     def subject(self, rng: Random) -> int:
         """A pair, by its frequency."""
         return bisect_right(self._pair_steps, rng.random())
 
     def neighbour(self, subject: int, rng: Random) -> int | None:
-        near = self._confusable_with(subject)
+        near = self._neighbours.of(subject)
         return rng.choice(near) if near else None
 
     def draw(self, subject: int, rng: Random) -> Triple | None:
@@ -215,7 +214,7 @@ class CorpusSource:
         elif kind == "other_concept":
             found = self._other_concept(row, condition, [], rng)
         elif kind == "confusable":
-            found = self._other_concept(row, condition, self._confusable_with(pair), rng)
+            found = self._other_concept(row, condition, self._neighbours.of(pair), rng)
         elif kind == "random":
             found = self._random(row, condition, rng)
         elif kind == "unit":
@@ -282,24 +281,17 @@ class CorpusSource:
                 return changed
         return None
 
-    def _confusable_with(self, pair: int) -> list[int]:
-        """Pairs of the same dimension that are easily taken for this one; found when first asked for."""
-        if pair not in self._near:
-            table = self._table
-            if not self._phrases:
-                for start in table.pair_starts[:-1]:
-                    row = table.anchor_row[start]
-                    concept = table.pool.concepts[table.concept[row]]
-                    self._phrases.append(
-                        (table.dimension[row], phrases_of((concept.name, *concept.variants)))
-                    )
-            dimension, phrases = self._phrases[pair]
-            self._near[pair] = [
-                other
-                for other, (its_dimension, its_phrases) in enumerate(self._phrases)
-                if its_dimension == dimension and are_confusable(phrases, its_phrases)
-            ]
-        return self._near[pair]
+    @cached_property
+    def _neighbours(self) -> Neighbours[int]:
+        table = self._table
+        rows = [table.anchor_row[start] for start in table.pair_starts[:-1]]
+        concepts = [table.pool.concepts[table.concept[row]] for row in rows]
+        return Neighbours(
+            {
+                pair: (table.dimension[row], phrases_of((concept.name, *concept.variants)))
+                for pair, (row, concept) in enumerate(zip(rows, concepts, strict=True))
+            }
+        )
 
     def _random(self, row: int, condition: QueryCondition, rng: Random) -> Passage | None:
         table = self._table
