@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import lzma
 import math
 import subprocess
 import sys
@@ -348,6 +349,10 @@ def test_bad_input_is_named(tmp_path: Path) -> None:
     bad.write_text('{"query": "a", "positive": "b"}\n{"query": 1}\n')
     with pytest.raises(InputError, match="line 2"):
         stream(general=[bad])
+    cut = tmp_path / "pairs.jsonl.xz"
+    cut.write_bytes(lzma.compress(b'{"query": "a", "positive": "b"}\n' * 1000)[:60])
+    with pytest.raises(InputError, match="cut off"):
+        stream(general=[cut])
     (tmp_path / "held_out.json").write_text("[]")
     with pytest.raises(NumColBERTError, match=r"held_out\.json"):
         HeldOut.read([tmp_path])

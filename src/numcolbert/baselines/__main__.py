@@ -102,7 +102,6 @@ def rank(
 
     indexed: Path | None = None
     results: dict[str, dict[str, float]] = {}
-    tag = "-".join(out.resolve().name.split()) if out is not None else ""  # one column of the run
     for benchmark in benchmarks:
         if indexed != benchmark.corpus_path:
             ranker.index(read_documents(benchmark.corpus_path))
@@ -113,7 +112,7 @@ def rank(
         if out is not None:
             name = benchmark.name.replace("/", "-")
             path = out / f"{name}.trec"
-            write_run(path, {q: list(hits.items()) for q, hits in run.items()}, tag)
+            write_run(path, {q: list(hits.items()) for q, hits in run.items()}, out.resolve().name)
             write_note(path, benchmark)
             (out / "results.json").write_text(json.dumps(results, indent=1), encoding="utf-8")
     return results

@@ -78,20 +78,19 @@ def _of_run(path: Path, query_id: str | None, documents: Iterable[Document]) -> 
 
 
 def _ids(path: Path, query_id: str | None) -> dict[str, None]:
-    from numcolbert.files import open_binary, require_file
+    from numcolbert.files import require_file, text_lines
 
     queries: dict[str, dict[str, None]] = {}
-    with open_binary(require_file(path, "run")) as file:
-        for number, line in enumerate(file, 1):
-            columns = line.decode("utf-8", "replace").split()
-            if not columns:
-                continue
-            if len(columns) != 6:
-                raise InputError(
-                    f"Line {number} of '{path}' has {len(columns)} columns.",
-                    hint="a TREC run has six: query Q0 document rank score name",
-                )
-            queries.setdefault(columns[0], {})[columns[2]] = None
+    for number, line in text_lines(require_file(path, "run")):
+        columns = line.split()
+        if not columns:
+            continue
+        if len(columns) != 6:
+            raise InputError(
+                f"Line {number} of '{path}' has {len(columns)} columns.",
+                hint="a TREC run has six: query Q0 document rank score name",
+            )
+        queries.setdefault(columns[0], {})[columns[2]] = None
     if query_id is None and len(queries) == 1:
         return next(iter(queries.values()))
     if query_id not in queries:

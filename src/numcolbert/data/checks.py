@@ -16,7 +16,7 @@ from numcolbert.data.held_out import HeldOut, threshold_key
 from numcolbert.data.triple import Triple, satisfies
 from numcolbert.data.triple_files import Vocabularies
 from numcolbert.errors import InputError
-from numcolbert.files import open_binary, require_file
+from numcolbert.files import require_file, text_lines
 
 _SPACES = re.compile(r"\W+")
 
@@ -220,13 +220,12 @@ def read_test_queries(folders: Iterable[Path]) -> list[str]:
     for folder in folders:
         files = sorted(folder.rglob("queries.jsonl")) if folder.is_dir() else []
         for file in files:
-            with open_binary(file) as lines:
-                for number, line in enumerate(lines, 1):
-                    try:
-                        queries.append(str(json.loads(line)["text"]))
-                    except (ValueError, KeyError, TypeError) as error:
-                        raise InputError(
-                            f"'{file}', line {number} is not a query: {error!r}.",
-                            hint='a line is {"_id": ..., "text": ...}',
-                        ) from error
+            for number, line in text_lines(file):
+                try:
+                    queries.append(str(json.loads(line)["text"]))
+                except (ValueError, KeyError, TypeError) as error:
+                    raise InputError(
+                        f"'{file}', line {number} is not a query: {error!r}.",
+                        hint='a line is {"_id": ..., "text": ...}',
+                    ) from error
     return queries

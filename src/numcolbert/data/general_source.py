@@ -9,7 +9,7 @@ from random import Random
 
 from numcolbert.data.triple import Passage, Triple
 from numcolbert.errors import InputError
-from numcolbert.files import open_binary, require_file
+from numcolbert.files import require_file, text_lines
 
 
 class GeneralSource:
@@ -48,22 +48,19 @@ class GeneralSource:
 def read_pairs(file: Path) -> list[tuple[str, str, str | None]]:
     """(query, positive, negative or None) from a JSONL file, plain or compressed."""
     rows = []
-    with open_binary(require_file(file, "file of general pairs")) as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-                query, positive, negative = row["query"], row["positive"], row.get("negative")
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise InputError(
-                    f"'{file}', line {number} is not a pair: {error!r}.",
-                    hint='a line is {"query": ..., "positive": ..., "negative": ... (optional)}',
-                ) from error
-            texts = (query, positive) if negative is None else (query, positive, negative)
-            if not all(isinstance(text, str) and text.strip() for text in texts):
-                raise InputError(
-                    f"'{file}', line {number} has an empty text.", hint="every text needs a word"
-                )
-            rows.append((query, positive, negative))
+    for number, line in text_lines(require_file(file, "file of general pairs")):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            query, positive, negative = row["query"], row["positive"], row.get("negative")
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"'{file}', line {number} is not a pair: {error!r}.",
+                hint='a line is {"query": ..., "positive": ..., "negative": ... (optional)}',
+            ) from error
+        texts = (query, positive) if negative is None else (query, positive, negative)
+        if not all(isinstance(text, str) and text.strip() for text in texts):
+            raise InputError(f"'{file}', line {number} has an empty text.", hint="every text needs a word")
+        rows.append((query, positive, negative))
     return rows

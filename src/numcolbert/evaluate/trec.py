@@ -10,6 +10,7 @@ from typing import NoReturn
 from numcolbert.baselines.ranker import Run
 from numcolbert.errors import InputError
 from numcolbert.files import replacing_file, require_file, text_lines
+from numcolbert.train.benchmarks import as_column
 
 Qrels = dict[str, dict[str, int]]
 """Query id -> document id -> grade; above zero is relevant."""
@@ -79,12 +80,9 @@ def read_qrels(
 
 
 def write_run(path: Path, run: Run, tag: str) -> None:
-    """Write a run, best first. Scores keep every digit, so reading it back ranks the same.
-
-    The tag becomes one word: it is one column.
-    """
+    """Write a run, best first. Scores keep every digit, so reading it back ranks the same."""
     _check_ids(run)
-    column = "-".join(tag.split()) or "run"
+    column = as_column(tag)
     with replacing_file(path) as aside, aside.open("w", encoding="utf-8") as file:
         for query, ranking in run.items():
             ordered = sorted(ranking.items(), key=lambda pair: -pair[1])

@@ -127,10 +127,16 @@ def read_attributes(path: Path) -> dict[str, dict[str, Any]]:
 
 def write_run(path: Path, rankings: dict[str, list[tuple[str, float]]], tag: str) -> None:
     """A TREC run file, whole or not at all: a note beside an older one would vouch for half a run."""
+    column = as_column(tag)
     with replacing_file(path) as aside, aside.open("w", encoding="utf-8") as file:
         for query, ranked in rankings.items():
             for rank, (document, score) in enumerate(ranked, 1):
-                file.write(f"{query} Q0 {document} {rank} {score:.6f} {tag}\n")
+                file.write(f"{query} Q0 {document} {rank} {score:.6f} {column}\n")
+
+
+def as_column(tag: str) -> str:
+    """A run's tag as one word: it is one column of the file."""
+    return "-".join(tag.split()) or "run"
 
 
 def _find(folder: Path, name: str) -> Path:
