@@ -57,6 +57,11 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
         ["average", "-o", "w/runs/a/model"],
         ["evaluate", "w/runs/a/model", "one", "two"],
     ]
+    plan = replace(plan, words={"BENCHMARKS": ["b"]})
+    average = ["-m", "numcolbert.train.average", "w/runs/t", "--share", "0.2", "-o", "w/runs/a/model"]
+    rank = ["-m", "numcolbert.train.evaluate", "w/runs/a/model", "b", "-o", "w/runs/a/runs"]
+    assert started(after="t", share=0.2) == [average, rank]
+    assert started(after="t", share=0.2, keep_depth=7) == [average, [*rank, "--depth", "7"]]
 
 
 @pytest.mark.parametrize(
@@ -67,6 +72,8 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
         ('name = "a"', "does not say what to start", "recipe, command, commands"),
         ('name = "a"\nrecipe = "x"\ncommand = ["y"]', "does not say what to start", "one of"),
         ('name = "a"\ncommands = [[]]', "does not say what to start", "one of"),
+        ('name = "a"\nshare = 0.1', "averages nothing", "after"),
+        ('name = "a"\nshare = 2\nafter = "b"', "has a share of 2", "between 0 and 1"),
         ('name = "../a"\nrecipe = "x"', "is no name for a run", "letters"),
         ('name = "a"\nrecipe = "x"\nafter = "b"', "starts after 'b', which is no run", "name"),
         ('name = "a"\nrecipe = "x"\nafter = "a"', "waits for itself", "circle"),
@@ -113,10 +120,10 @@ def _recipe(plan: Any, run: Any) -> Recipe:
 
 def _share(plan: Any, run: Any) -> float:
     """Of the weights a run started from, in the model that is evaluated."""
-    return float(run.commands[0][4]) if run.commands else _recipe(plan, run).run.start_share
+    return float(run.share or _recipe(plan, run).run.start_share)
 
 
-def test_the_campaign_holds_every_training_of_the_tables(plan: Any) -> None:
+def test_the_campaign_holds_every_training_of_the_tables(planning: ModuleType, plan: Any) -> None:
     runs = {run.name: run for run in plan.runs}
     tables = [read_toml(path) for path in (ROOT / "src/numcolbert/reproduce/tables").glob("*.toml")]
     rows = [row for table in tables for row in table["rows"]]
@@ -132,7 +139,8 @@ def test_the_campaign_holds_every_training_of_the_tables(plan: Any) -> None:
     for name in {row["first"] for row in rows if row.get("first")} & runs.keys():
         assert runs[name].keep_depth == 1000, name
         # A baseline writes as many by itself; an average is ranked by a command of its own.
-        assert runs[name].baseline or runs[name].commands[-1][-2:] == ("--depth", "1000"), name
+        *_, last = planning.commands_of(runs[name], plan, WORK)
+        assert runs[name].baseline or last[-2:] == ["--depth", "1000"], name
 
 
 def test_every_tape_of_the_campaign_holds_what_its_readers_want(planning: ModuleType, plan: Any) -> None:
@@ -155,17 +163,19 @@ def test_every_tape_of_the_campaign_holds_what_its_readers_want(planning: Module
         assert recipe.run.steps <= int(words[words.index("--batches") + 1])
 
 
-def test_long_trainings_and_the_baseline_are_averaged_with_their_start(plan: Any) -> None:
+def test_long_trainings_and_the_baseline_are_averaged_with_their_start(
+    planning: ModuleType, plan: Any
+) -> None:
     long = {run.name for run in plan.runs if run.recipe and _recipe(plan, run).run.steps >= 12_000}
-    averaged = [run for run in plan.runs if run.commands]
-    tried = {(run.after, run.commands[0][4]) for run in averaged}
+    averaged = [run for run in plan.runs if run.share]
+    tried = {(run.after, str(run.share)) for run in averaged}
     parents = {*long, "colbert-ft-short-plain", "joint-plain", "all-round-plain"}
     assert {name for name, _ in tried} == parents
     assert tried >= {(name, share) for name in parents for share in ("0.1", "0.2")}
     for run in averaged:
-        averaging, evaluating = run.commands
-        assert averaging[2:4] == (f"WORK/runs/{run.after}", "--share")
-        assert evaluating[2:4] == ("RUN/model", "BENCHMARKS")
+        averaging, evaluating = planning.commands_of(run, plan, WORK)
+        assert averaging[3:5] == [f"w/runs/{run.after}", "--share"]
+        assert evaluating[3:5] == [f"w/runs/{run.name}/model", plan.words["BENCHMARKS"][0]]
         (trained,) = (other for other in plan.runs if other.name == run.after)
         assert _share(plan, trained) == 0, f"{run.name} would be averaged twice"
 
