@@ -22,8 +22,8 @@ NO_ENCODER = {"quantities", "evaluate", "report"}
 TORCH = {"torch", "sentence_transformers", "transformers", "accelerate", "safetensors"}
 TORCH_FILES = {
     "model/gate.py", "model/checkpoint.py", "model/export.py",
-    "baselines/splade.py", "baselines/deepquant.py", "baselines/deepquant_text.py",
-    "baselines/fitting.py", "baselines/rivals.py", "index/fastplaid.py",
+    "baselines/splade.py", "baselines/deepquant.py",
+    "baselines/deepquant_model.py", "baselines/fitting.py", "index/fastplaid.py",
 }  # fmt: skip
 ONLY_IN = {
     "onnxruntime": {"model/encoder.py", "baselines/crossencoder.py"},

@@ -14,32 +14,48 @@ pytest.importorskip("sentence_transformers")
 
 from numcolbert.baselines import fitting, splade  # noqa: E402
 from numcolbert.baselines.deepquant import (  # noqa: E402
-    DeepQuant,
     DeepQuantRanker,
-    DeepQuantSettings,
-    Encoded,
+    DeepQuantStep,
     build_deepquant,
     load_deepquant,
     train_deepquant,
 )
-from numcolbert.baselines.deepquant_text import Marked  # noqa: E402
+from numcolbert.baselines.deepquant_model import (  # noqa: E402
+    DeepQuantSettings,
+    Encoded,
+    Numbers,
+    PackedDeepQuant,
+)
+from numcolbert.baselines.deepquant_text import (  # noqa: E402
+    MOST_IN_DOCUMENT,
+    MOST_IN_QUERY,
+    NumberBatchMaker,
+    NumberReader,
+)
 from numcolbert.baselines.ranker import Query  # noqa: E402
-from numcolbert.baselines.rivals import batch_labels, rivals  # noqa: E402
 from numcolbert.baselines.splade import (  # noqa: E402
+    PackedSplade,
     Splade,
-    SpladeText,
+    SpladeSettings,
+    SpladeStep,
     build_splade,
     flops,
     load_splade,
-    sparse_vectors,
+    splade_text,
     train_splade,
 )
 from numcolbert.data.triple import Triple  # noqa: E402
 from numcolbert.errors import ModelError, UsageError  # noqa: E402
+from numcolbert.train import packing  # noqa: E402
+from numcolbert.train.batches import Batch, to_device  # noqa: E402
 from numcolbert.train.model_setup import ModelSettings  # noqa: E402
-from numcolbert.train.packing import group_by_length  # noqa: E402
+from numcolbert.train.packed import PackedSettings, PackedTokens, packed_tokens  # noqa: E402
+from numcolbert.train.packing import BatchMaker, PackSettings  # noqa: E402
+from numcolbert.train.padded import all_rows  # noqa: E402
 from numcolbert.train.recipe import OptimiserSettings, Recipe, RunSettings  # noqa: E402
 from numcolbert.train.sources import DataSettings  # noqa: E402
+from numcolbert.train.text_reader import TextReader, TextSettings  # noqa: E402
+from numcolbert.train.transport import to_block  # noqa: E402
 from numcolbert.types import Document  # noqa: E402
 
 if TYPE_CHECKING:
@@ -70,14 +86,22 @@ def losses_of(folder: Path, name: str) -> list[float]:
     return [json.loads(line)[name] for line in (folder / "log.jsonl").read_text().splitlines()]
 
 
-def test_rivals_leave_out_other_right_answers(triples: list[Triple]) -> None:
+def batch_of(
+    text: TextSettings, triples: list[Triple], kind: type[BatchMaker] = BatchMaker, multiple: int = 64
+) -> Batch:
+    made = kind(text, PackSettings(token_multiple=multiple, quantities=4)).make(triples)
+    return to_device(to_block(made), torch.device("cpu"), longest=text.document_length)
+
+
+def test_rivals_leave_out_other_right_answers(backbone: str, triples: list[Triple]) -> None:
+    model = build_splade(backbone)
+    _, number_text = build_deepquant(backbone)
     first, second = triples[:2]
-    same = replace(first)
-    mask = rivals(batch_labels([first, same]))
-    assert mask.shape == (2, 4)
-    # Both positives satisfy both queries: each competes only where it is the target.
-    assert mask.tolist() == [[True, False, True, True], [False, True, True, True]]
-    assert rivals(batch_labels([first, second])).diagonal().all()
+    for text, kind in ((splade_text(model), BatchMaker), (number_text, NumberBatchMaker)):
+        mask = batch_of(text, [first, replace(first)], kind).rivals()
+        # Both positives satisfy both queries: each competes only where it is the target.
+        assert mask.tolist() == [[True, False, True, True], [False, True, True, True]]
+        assert batch_of(text, [first, second], kind).rivals().diagonal().all()
 
 
 def test_retrieval_loss_by_hand() -> None:
@@ -116,26 +140,34 @@ def test_splade_head_is_tied_and_begins_with_the_texts_own_words(backbone: str) 
     inner = model[0].auto_model
     assert inner.cls.predictions.decoder.weight is inner.get_input_embeddings().weight
     assert float(inner.cls.predictions.decoder.bias.detach().mean()) == -5
-    text = SpladeText(model)
-    ids, mask = text.padded(["revenue of dollars", "weight"])
-    assert ids.shape == mask.shape and mask.tolist() == [[1, 1, 1, 1, 1], [1, 1, 1, 0, 0]]
-    vectors = sparse_vectors(model.eval(), ids, mask)
+    tokens = read(model, ["revenue of dollars", "weight"])
+    texts = all_rows(tokens)
+    assert texts.mask.tolist() == [[True] * 5, [True, True, True, False, False]]
+    packed = PackedSplade(model.eval())
+    vectors = packed.vectors(packed.states(tokens), texts)
     assert vectors.shape == (2, inner.config.vocab_size) and (vectors >= 0).all()
+
+
+def read(model: Any, texts: list[str]) -> PackedTokens:
+    return packed_tokens(TextReader(splade_text(model)).documents(texts), torch.device("cpu"))
 
 
 def test_splade_vectors_and_gradients_are_those_of_all_logits(backbone: str) -> None:
     model = build_splade(backbone)
-    ids, mask = SpladeText(model).padded(["profit of 20 million", "a dose of 5 mg a day, for two weeks"])
+    tokens = read(model, ["profit of 20 million", "a dose of 5 mg a day, for two weeks"])
+    texts = all_rows(tokens)
+    ids, mask = texts.of(tokens.ids).long(), texts.mask
+    packed = PackedSplade(model)
     masked_lm: Any = model[0].auto_model
     masked_lm.cls.predictions.decoder.bias.data.zero_()  # words of all kinds are active
 
     def slow() -> Tensor:
-        logits = masked_lm(input_ids=ids, attention_mask=mask).logits  # [texts, tokens, vocabulary]
-        highest: Tensor = logits.masked_fill(~mask.bool()[..., None], -torch.inf).amax(dim=1)
+        logits = masked_lm(input_ids=ids, attention_mask=mask.long()).logits  # [texts, tokens, vocabulary]
+        highest: Tensor = logits.masked_fill(~mask[..., None], -torch.inf).amax(dim=1)
         return highest.relu().log1p()
 
     found = []
-    for vectors in (sparse_vectors(model, ids, mask), slow()):
+    for vectors in (packed.vectors(packed.states(tokens), texts), slow()):
         model.zero_grad()
         vectors.square().sum().backward()
         gradients = {name: p.grad for name, p in model.named_parameters() if p.grad is not None}
@@ -218,29 +250,67 @@ def test_deepquant_combines_by_alpha(backbone: str) -> None:
 
 def test_deepquant_reads_numbers(backbone: str) -> None:
     _, text = build_deepquant(backbone)
-    marked = text.read(["revenue of $2.5 billion", "no number", "-3 kilograms and 40"])
-    assert marked.number_mask.tolist() == [[True, False], [False, False], [True, True]]
-    assert marked.value[0, 0] == 2.5e9 and marked.negative[2].tolist() == [True, False]
-    rows = torch.arange(3)[:, None]
-    assert (marked.is_number[rows, marked.position] == marked.number_mask).all()
+    reader = NumberReader(text)
+    ids, arrays = reader.documents(["revenue of $2.5 billion", "no number", "-3 kilograms and 40"])
+    assert arrays["number_present"].tolist() == [[True, False], [False, False], [True, True]]
+    assert arrays["number_value"].tolist() == [[2.5e9, 0], [0, 0], [-3, 40]]
+    assert arrays["number_exponent"][0, 0] == 9 + 9 and arrays["number_mantissa"][0, 0] == pytest.approx(2.5)
+    for row, column in ((0, 0), (2, 0), (2, 1)):
+        assert ids[row][arrays["number_place"][row, column]] == ids[0][3], "all numbers are one token"
+    many = reader.queries([" ".join(map(str, range(20)))])[1]
+    assert many["number_value"].tolist() == [list(range(MOST_IN_QUERY))]
+
+
+def test_numbers_behind_the_end_of_a_text_are_left_out(backbone: str) -> None:
+    _, text = build_deepquant(backbone, DeepQuantSettings(query_length=5))
+    _, arrays = NumberReader(text).queries(["revenue 5 weight 6 height 7"])
+    assert arrays["number_present"].tolist() == [[True, False, False]]
+
+
+def test_deepquants_batches_are_numcolberts_with_numbers(backbone: str, triples: list[Triple]) -> None:
+    _, text = build_deepquant(backbone)
+    number = replace(triples[0], positive=replace(triples[0].positive, text="weight of 50 kilograms"))
+    other = replace(number, negative=replace(number.negative, text="weight of 60 kilograms"))
+    batch = batch_of(text, [number, other], NumberBatchMaker)
+    documents = Numbers.of(batch.arrays, "document_")
+    assert documents.value.shape == (4, MOST_IN_DOCUMENT) and documents.value[[0, 3], 0].tolist() == [50, 60]
+    assert batch.document_key[0] != batch.document_key[3], "they differ in numbers, which are marked alike"
+    starts = batch.tokens.layout.starts
+    place = starts[2 + 3] + documents.place[3, 0]
+    assert batch.tokens.ids[place] == batch.tokens.ids[starts[2] + documents.place[0, 0]]
+
+
+def test_packed_deepquant_is_the_backbone_with_numbers_added(backbone: str) -> None:
+    """Against transformers' own forward pass, from embeddings."""
+    model, text = build_deepquant(backbone)
+    model.eval()
+    ids, arrays = NumberReader(text).documents(["weight 50 kilograms and 7", "revenue of 20", "the company"])
+    numbers = Numbers.of({name: torch.from_numpy(array) for name, array in arrays.items()})
+    tokens = packed_tokens(ids, torch.device("cpu"))
+    texts = all_rows(tokens)
+    made = texts.of(PackedDeepQuant(model).hidden(tokens, numbers))
+    embedded = model.backbone.get_input_embeddings()(texts.of(tokens.ids)).detach()
+    for row, column in numbers.present.nonzero().tolist():
+        of_one = (t[row, column] for t in (numbers.exponent, numbers.mantissa, numbers.value < 0))
+        embedded[row, numbers.place[row, column]] += model.number(*of_one)
+    expected = model.backbone(inputs_embeds=embedded, attention_mask=texts.mask.long()).last_hidden_state
+    torch.testing.assert_close(made[texts.mask], expected[texts.mask], atol=1e-5, rtol=1e-4)
 
 
 def test_the_number_embedding_tells_numbers_apart(backbone: str) -> None:
     model, text = build_deepquant(backbone)
-    with torch.inference_mode():
-        vectors = model.encode(
-            text.read(["weight 50 kilograms", "weight 51 kilograms", "weight 50 kilograms"])
-        ).given
-    assert torch.equal(vectors[0], vectors[2]) and not torch.allclose(vectors[0], vectors[1])
+    ranker = DeepQuantRanker(model, text)
+    read = NumberReader(text).documents(["weight 50 kilograms", "weight 51 kilograms", "weight 50 kilograms"])
+    vectors = ranker._encode(*read).given
+    torch.testing.assert_close(vectors[0], vectors[2])
+    assert not torch.allclose(vectors[0], vectors[1])
 
 
 def test_order_loss_by_hand(backbone: str) -> None:
-    model, text = build_deepquant(backbone, DeepQuantSettings(order_scale=2.0))
-    asked, given = text.read(["weight 5"]), text.read(["weight 7"])
+    model, _ = build_deepquant(backbone, DeepQuantSettings(order_scale=2.0))
+    five, seven = ((torch.tensor([[value]]), torch.tensor([[True]])) for value in (5.0, 7.0))
     left = encoded([[[[1.0]] * 3]], [[[[1.0]] * 3]], [[[1.0]]], [[True]], [[1.0, 0.0, 0.0]])
-    loss = model.order_loss(
-        left.asked, left.given, (asked.value, asked.number_mask), (given.value, given.number_mask)
-    )
+    loss = model.order_loss(left.asked, left.given, five, seven)
     sigmoid = torch.sigmoid(torch.tensor(2.0))
     expected = (-2 * torch.log(1 - sigmoid) - torch.log(sigmoid)) / 3  # only ">" holds
     assert float(loss) == pytest.approx(float(expected), rel=1e-5)
@@ -261,22 +331,48 @@ def test_deepquant_learns_saves_and_ranks(recipe: Recipe, tmp_path: Path) -> Non
     assert again.search(queries, 4)["q"] == pytest.approx(run["q"], abs=1e-4)
 
 
-def test_groups_by_length_change_no_loss(
-    recipe: Recipe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("system", ["splade", "deepquant"])
+def test_groups_and_filling_change_no_loss(
+    system: str, backbone: str, triples: list[Triple], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Passages are computed group by group; one group of all gives the same first step."""
-    short = replace(recipe, run=replace(recipe.run, steps=1))
-    grouped, whole = tmp_path / "grouped", tmp_path / "whole"
-    for folder, groups in ((grouped, 4), (whole, 1)):
-        monkeypatch.setattr(fitting, "group_by_length", lambda n, g=groups: group_by_length(n, g))
-        torch.manual_seed(3)
-        train_deepquant(short, folder / "deepquant")
-        torch.manual_seed(3)
-        train_splade(short, folder / "splade")
-    for system, names in (("deepquant", ("retrieval", "number", "order")), ("splade", ("retrieval",))):
-        for name in names:
-            expected = losses_of(whole / system, name)
-            assert losses_of(grouped / system, name) == pytest.approx(expected, rel=1e-4)
+    """Passages are computed group by group, of a stream that is filled up; without, losses are the same."""
+    monkeypatch.setattr(splade, "FIRST_BIAS", 0.0)
+    if system == "splade":
+        model = build_splade(backbone)
+        step: Any = SpladeStep(PackedSplade(model), SpladeSettings())
+        step.at(0.2)
+        text, kind = splade_text(model), BatchMaker
+    else:
+        deepquant, text = build_deepquant(backbone)
+        step, kind = DeepQuantStep(PackedDeepQuant(deepquant), 0.05), NumberBatchMaker
+    chosen = triples[:12]
+    expected = step(batch_of(text, chosen, kind, multiple=1))
+    monkeypatch.setattr(
+        packing,
+        "group_by_length",
+        lambda lengths, longest, groups=1, all_of=packing.group_by_length: all_of(
+            lengths, groups, longest=longest
+        ),
+    )
+    whole = batch_of(text, chosen, kind, multiple=512)
+    assert len(whole.form.document_groups) == 1
+    made = step(whole)
+    assert made.parts.keys() == expected.parts.keys() and len(made.parts) == 3
+    for name, value in expected.parts.items():
+        assert float(value) > 0
+        assert float(made.parts[name]) == pytest.approx(float(value), rel=1e-4), name
+
+
+def test_splades_penalties_grow(backbone: str, triples: list[Triple]) -> None:
+    model = build_splade(backbone)
+    torch.nn.init.zeros_(model[0].auto_model.cls.predictions.decoder.bias)
+    step = SpladeStep(PackedSplade(model), SpladeSettings(penalty_ramp=0.5))
+    batch = batch_of(splade_text(model), triples[:4])
+    found = []
+    for used in (0.0, 0.25, 0.5, 0.9):
+        step.at(used)
+        found.append(float(step(batch).parts["document_flops"]))
+    assert found == pytest.approx([0.0, found[-1] / 4, found[-1], found[-1]]) and found[-1] > 0
 
 
 def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
@@ -285,18 +381,6 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
     for folder in (tmp_path, tmp_path / "none"):
         with pytest.raises(ModelError, match="is not a SPLADE model"):
             load_splade(folder)
-
-
-def test_batches_survive_the_way_through_workers(backbone: str, triples: list[Triple]) -> None:
-    import pickle
-
-    model, text = build_deepquant(backbone)
-    made = triples[:3]
-    batch = text(made)
-    again = pickle.loads(pickle.dumps(text))(made)
-    assert all(torch.equal(batch[name], again[name]) for name in batch)
-    queries = Marked.of(batch, "query_")
-    assert isinstance(model, DeepQuant) and len(queries.ids) == 3
 
 
 def test_batches_come_from_other_processes(recipe: Recipe, tmp_path: Path) -> None:
@@ -312,3 +396,35 @@ def test_a_backbone_kept_in_half_precision_is_trained_in_float32(backbone: str, 
     AutoTokenizer.from_pretrained(backbone).save_pretrained(tmp_path)
     for model in (build_splade(str(tmp_path)), build_deepquant(str(tmp_path))[0]):
         assert {parameter.dtype for parameter in model.parameters()} == {torch.float32}
+
+
+@pytest.mark.parametrize("system", ["splade", "deepquant"])
+def test_a_step_in_half_precision_is_nearly_the_same(
+    system: str, backbone: str, triples: list[Triple], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a GPU: the loss and the gradients of all that is trained."""
+    monkeypatch.setattr(splade, "FIRST_BIAS", 0.0)
+    found = []
+    for dtype in (torch.float32, torch.bfloat16):
+        torch.manual_seed(5)
+        settings = PackedSettings(dtype)
+        if system == "splade":
+            model = build_splade(backbone)
+            step: Any = SpladeStep(PackedSplade(model, settings), SpladeSettings())
+            batch = batch_of(splade_text(model), triples[:8])
+        else:
+            deepquant, text = build_deepquant(backbone)
+            step = DeepQuantStep(PackedDeepQuant(deepquant, settings), 0.05)
+            batch = batch_of(text, triples[:8], NumberBatchMaker)
+        result = step(batch)
+        result.loss.backward()
+        gradients = {name: p.grad for name, p in step.named_parameters() if p.grad is not None}
+        assert {gradient.dtype for gradient in gradients.values()} == {torch.float32}
+        found.append((float(result.loss), gradients))
+    (full, gradients), (half, in_half) = found
+    assert half == pytest.approx(full, rel=0.05)
+    assert gradients.keys() == in_half.keys() and len(gradients) > 20
+    for part in (gradients, in_half):
+        assert all(torch.isfinite(gradient).all() for gradient in part.values())
+    whole, of_half = (torch.cat([g.flatten() for g in part.values()]) for part in (gradients, in_half))
+    assert float((whole - of_half).norm() / whole.norm()) < 0.2

@@ -55,6 +55,7 @@ def train(
     report = {
         "steps": outcome.steps,
         "triples": outcome.triples,
+        "replayed": outcome.replayed,
         "seconds": round(outcome.seconds, 1),
         "lr": recipe.optimiser.lr,
         "rates": {str(rate): value for rate, value in tried.items()},

@@ -1,115 +1,128 @@
-"""Texts as DeepQuant's tensors: token ids, and for every number token its exponent, mantissa and sign."""
+"""Texts as DeepQuant reads them: each number one token, with its exponent and mantissa.
+
+No torch here: it works in the processes that make batches.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 from tokenizers import AddedToken, Tokenizer
-from torch import Tensor
 
-from numcolbert.baselines.fitting import Batch, by_length
 from numcolbert.baselines.number_marks import NUMBER_TOKEN, exponent_and_mantissa, mark_numbers
-from numcolbert.data.triple import Triple
+from numcolbert.data.triple import Passage, Triple
+from numcolbert.train.packing import Arrays, BatchMaker, PackSettings, flat_ids
+from numcolbert.train.text_reader import TextReader, TextSettings
 
-MOST_NUMBERS = 12
-"""Numbers kept of one text."""
-
-
-@dataclass(slots=True)
-class Marked:
-    ids: Tensor  # [B, T] long
-    mask: Tensor  # [B, T] long, 1 for tokens
-    is_number: Tensor  # [B, T] bool
-    position: Tensor  # [B, M] long, where each number token stands; 0 where there is none
-    number_mask: Tensor  # [B, M] bool
-    value: Tensor  # [B, M] float64
-    exponent: Tensor  # [B, M] long, class
-    mantissa: Tensor  # [B, M] float32, 1..10
-    negative: Tensor  # [B, M] bool
-
-    def to(self, device: torch.device) -> Marked:
-        return Marked(*(getattr(self, f.name).to(device) for f in fields(self)))
-
-    def rows(self, chosen: Tensor | slice, width: int | None = None) -> Marked:
-        """Some of the texts, cut to their first `width` tokens."""
-        parts = {f.name: getattr(self, f.name)[chosen] for f in fields(self)}
-        return Marked(
-            **{n: p[:, :width] if n in ("ids", "mask", "is_number") else p for n, p in parts.items()}
-        )
-
-    def as_batch(self, prefix: str) -> Batch:
-        return {prefix + f.name: getattr(self, f.name) for f in fields(self)}
-
-    @classmethod
-    def of(cls, batch: Batch, prefix: str) -> Marked:
-        return cls(*(batch[prefix + f.name] for f in fields(cls)))
+MOST_IN_QUERY, MOST_IN_DOCUMENT = 4, 12
+"""Numbers kept of one text. Batches are always filled up to that, so that few of them differ in shape."""
 
 
-@dataclass
-class DeepQuantText:
-    """Reads texts; picklable, so that it works in the loader's processes."""
+def deepquant_text(tokenizer: str, query_length: int, document_length: int) -> TextSettings:
+    """How DeepQuant reads, with a tokenizer (as JSON) that gets to know the number token."""
+    known = Tokenizer.from_str(tokenizer)
+    known.add_special_tokens([AddedToken(NUMBER_TOKEN, normalized=False)])
+    return TextSettings(known.to_str(), "", "", query_length, document_length, special_ids=())
 
-    tokenizer: str
-    """The tokenizer as JSON, with the number token in it."""
-    query_length: int
-    document_length: int
 
-    @classmethod
-    def of(cls, tokenizer: str, query_length: int, document_length: int) -> DeepQuantText:
-        known = Tokenizer.from_str(tokenizer)
-        known.add_special_tokens([AddedToken(NUMBER_TOKEN, normalized=False)])
-        return cls(known.to_str(), query_length, document_length)
+def number_id(text: TextSettings) -> int:
+    """The id of the token that stands for every number."""
+    return Tokenizer.from_str(text.tokenizer).get_vocab(with_added_tokens=True)[NUMBER_TOKEN]
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_ready"}
 
-    def __call__(self, triples: Sequence[Triple]) -> Batch:
-        passages = [t.positive.text for t in triples] + [t.negative.text for t in triples]
-        queries = self.read([t.query for t in triples], query=True)
-        documents = self.read(passages)
-        order, groups = by_length(documents.mask)
-        return queries.as_batch("query_") | documents.rows(order).as_batch("document_") | groups
+class NumberReader:
+    """Reads queries or passages that are to be ranked."""
 
-    def read(self, texts: Sequence[str], *, query: bool = False) -> Marked:
-        tokenizer = self._tokenizers()[0 if query else 1]
+    def __init__(self, text: TextSettings) -> None:
+        self._reader, self._number = TextReader(text), number_id(text)
+
+    def queries(self, texts: Sequence[str]) -> tuple[list[list[int]], Arrays]:
         marked = [mark_numbers(text) for text in texts]
-        encodings = tokenizer.encode_batch([m.text for m in marked])
-        ids = np.array([e.ids for e in encodings])
-        number = tokenizer.token_to_id(NUMBER_TOKEN)
-        places = [np.flatnonzero(row == number)[:MOST_NUMBERS] for row in ids]
-        columns = max(1, max(map(len, places)))
-        shape = (len(texts), columns)
-        position, exponent = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
-        value, mantissa = np.zeros(shape), np.ones(shape, np.float32)
-        present = np.zeros(shape, np.bool_)
-        for row, (found, text) in enumerate(zip(places, marked, strict=True)):
-            for column, place in enumerate(found):
-                number_value = text.values[column]
-                position[row, column], value[row, column] = place, number_value
-                exponent[row, column], mantissa[row, column] = exponent_and_mantissa(number_value)
-                present[row, column] = True
-        return Marked(
-            torch.from_numpy(ids),
-            torch.from_numpy(np.array([e.attention_mask for e in encodings])),
-            torch.from_numpy(ids == number),
-            torch.from_numpy(position),
-            torch.from_numpy(present),
-            torch.from_numpy(value),
-            torch.from_numpy(exponent),
-            torch.from_numpy(mantissa),
-            torch.from_numpy(value < 0),
-        )
+        ids = [tokens.ids for tokens in self._reader.queries([m.text for m in marked])]
+        return ids, self._numbers(ids, [m.values for m in marked], MOST_IN_QUERY)
 
-    def _tokenizers(self) -> tuple[Tokenizer, Tokenizer]:
-        ready: tuple[Tokenizer, Tokenizer] | None = getattr(self, "_ready", None)
-        if ready is None:
-            ready = (Tokenizer.from_str(self.tokenizer), Tokenizer.from_str(self.tokenizer))
-            for tokenizer, length in zip(ready, (self.query_length, self.document_length), strict=True):
-                tokenizer.enable_truncation(length)
-                tokenizer.enable_padding()
-            self._ready = ready
-        return ready
+    def documents(self, texts: Sequence[str]) -> tuple[list[list[int]], Arrays]:
+        marked = [mark_numbers(text) for text in texts]
+        ids = self._reader.documents([m.text for m in marked])
+        return ids, self._numbers(ids, [m.values for m in marked], MOST_IN_DOCUMENT)
+
+    def _numbers(self, ids: Sequence[list[int]], values: Sequence[Sequence[float]], most: int) -> Arrays:
+        columns = min(most, max(1, max(map(len, values), default=0)))
+        starts = np.concatenate([[0], np.cumsum([len(sequence) for sequence in ids])])
+        return number_arrays(flat_ids(ids) == self._number, starts, values, columns)
+
+
+class NumberBatchMaker(BatchMaker):
+    """NumColBERT's batches of texts with marked numbers, and what is known of those."""
+
+    def __init__(self, text: TextSettings, settings: PackSettings) -> None:
+        super().__init__(text, settings)
+        self._number = number_id(text)
+
+    def make(self, triples: Sequence[Triple]) -> Arrays:
+        values: list[Sequence[float]] = []
+
+        def marked(text: str) -> str:
+            found = mark_numbers(text)
+            values.append(found.values)
+            return found.text
+
+        def passage(written: Passage) -> Passage:
+            return replace(written, text=marked(written.text))
+
+        count = len(triples)
+        queries = [marked(triple.query) for triple in triples]
+        positives = [passage(triple.positive) for triple in triples]
+        negatives = [passage(triple.negative) for triple in triples]
+        arrays = super().make(
+            [
+                # Where a condition is mentioned is of no use here; only that it is.
+                Triple(
+                    query, [replace(c, span=(0, len(query))) for c in triple.conditions], positive, negative
+                )
+                for triple, query, positive, negative in zip(
+                    triples, queries, positives, negatives, strict=True
+                )
+            ]
+        )
+        # Passages that differ in numbers alone are not the same.
+        arrays["document_key"] = self.keys(
+            [triple.positive for triple in triples] + [triple.negative for triple in triples]
+        )
+        is_number, starts = arrays["ids"] == self._number, arrays["starts"]
+        for side, first, last, most in (
+            ("query", 0, count, MOST_IN_QUERY),
+            ("document", count, 3 * count, MOST_IN_DOCUMENT),
+        ):
+            found = number_arrays(is_number, starts[first : last + 1], values[first:last], most)
+            arrays |= {f"{side}_{name}": array for name, array in found.items()}
+        return arrays
+
+
+def number_arrays(
+    is_number: NDArray[np.bool_],  # [tokens]
+    starts: NDArray[np.integer],  # [texts + 1], where each text begins and the last ends
+    values: Sequence[Sequence[float]],
+    most: int,
+) -> Arrays:
+    """The first `most` numbers of each text, all [texts, most]."""
+    shape = (len(values), most)
+    place, exponent = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+    value, mantissa = np.zeros(shape), np.ones(shape, np.float32)
+    present = np.zeros(shape, np.bool_)
+    for row, of_text in enumerate(values):
+        found = np.flatnonzero(is_number[starts[row] : starts[row + 1]])[:most]
+        # What is cut off at the end of a text has a value and no token.
+        for column, (token, number) in enumerate(zip(found.tolist(), of_text, strict=False)):
+            place[row, column], value[row, column], present[row, column] = token, number, True
+            exponent[row, column], mantissa[row, column] = exponent_and_mantissa(number)
+    return {
+        "number_place": place,
+        "number_present": present,
+        "number_value": value,
+        "number_exponent": exponent,
+        "number_mantissa": mantissa,
+    }

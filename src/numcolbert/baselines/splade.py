@@ -12,27 +12,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import torch
 from safetensors import SafetensorError
-from tokenizers import Tokenizer
-from torch import Tensor
+from torch import Tensor, nn
 
-from numcolbert.baselines.fitting import (
-    Batch,
-    Fitted,
-    Losses,
-    by_length,
-    fit,
-    in_order,
-    length_groups,
-    retrieval_loss,
-)
+from numcolbert.baselines.fitting import Fitted, fit, result_of, retrieval_loss
 from numcolbert.baselines.ranker import Query, Run, require_indexed
-from numcolbert.data.triple import Triple
 from numcolbert.errors import ModelError
 from numcolbert.progress import Progress
+from numcolbert.train.batches import Batch
 from numcolbert.train.maxsim import best_tokens
+from numcolbert.train.model_setup import choose_device, packing
+from numcolbert.train.packed import PackedBackbone, PackedSettings, PackedTokens, dense, norm, packed_tokens
+from numcolbert.train.padded import Rows, all_rows, document_groups, in_order, query_rows
+from numcolbert.train.step import StepResult
+from numcolbert.train.text_reader import TextReader, TextSettings
 from numcolbert.types import Document
 
 if TYPE_CHECKING:
@@ -40,6 +34,8 @@ if TYPE_CHECKING:
 
     from numcolbert.train.recipe import Recipe
 
+QUERY_LENGTH, DOCUMENT_LENGTH = 64, 128
+"""Tokens kept of a text."""
 FIRST_BIAS = -5.0
 """Logits of unrelated words lie around 0 with a spread of 1: so at first only close words are active."""
 TOKENS_AT_ONCE = 1 << 15
@@ -89,79 +85,89 @@ def load_splade(folder: Path) -> SparseEncoder:
         ) from error
 
 
-def sparse_vectors(model: Any, ids: Tensor, mask: Tensor) -> Tensor:
-    """log(1 + relu(max over tokens of the logits)), [texts, vocabulary]; ids and mask are [texts, tokens].
+class PackedSplade(nn.Module):
+    """The vectors of sentence-transformers' model, on packed tokens.
 
-    The same numbers as sentence-transformers', without keeping a row of the vocabulary's size for each token:
-    the head's best token of a text is MaxSim's, with the vocabulary's embeddings as tokens of one query.
+    No row of the vocabulary's size is kept for a token: the head's best token of a text is MaxSim's, with the
+    vocabulary's embeddings as tokens of one query.
     """
-    masked_lm = model[0].auto_model
-    head = masked_lm.cls.predictions
-    hidden = head.transform(masked_lm.bert(input_ids=ids, attention_mask=mask).last_hidden_state)
-    best = best_tokens(head.decoder.weight[None], hidden, mask)[0]  # [vocabulary, texts]
-    highest: Tensor = best.T + head.decoder.bias
-    return highest.relu().log1p()
+
+    def __init__(self, model: SparseEncoder, settings: PackedSettings | None = None) -> None:
+        super().__init__()
+        masked_lm: Any = model[0].auto_model
+        self.backbone = PackedBackbone(masked_lm.bert, settings)
+        self.head = masked_lm.cls.predictions
+
+    def states(self, tokens: PackedTokens) -> Tensor:
+        """What the decoder reads, [tokens, hidden] in compute precision."""
+        dtype, transform = self.backbone.dtype, self.head.transform
+        hidden = self.backbone.hidden(tokens).to(dtype)
+        inner = transform.transform_act_fn(dense(hidden, transform.dense.weight, transform.dense.bias))
+        last = transform.LayerNorm
+        return norm(inner, last.weight, last.bias, self.backbone.eps).to(dtype)
+
+    def vectors(self, states: Tensor, texts: Rows) -> Tensor:
+        """log(1 + relu(max over tokens of the logits)), [texts, vocabulary] in float32."""
+        decoder = self.head.decoder
+        words = decoder.weight[None].to(states.dtype)  # [1, vocabulary, hidden]
+        best = best_tokens(words, texts.of(states), texts.mask)[0]  # [vocabulary, texts]
+        highest: Tensor = best.T + decoder.bias
+        return highest.relu().log1p()
 
 
-class SpladeText:
-    """Triples to padded token ids."""
+class SpladeStep(nn.Module):
+    """From a batch to SPLADE's loss."""
 
-    def __init__(self, model: Any, query_length: int = 64, document_length: int = 128) -> None:
-        self._tokenizer = model.tokenizer.backend_tokenizer.to_str()
-        self._lengths = (query_length, document_length)
-        self._ready: tuple[Tokenizer, Tokenizer] | None = None
+    strength: Tensor
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_ready": None}
+    def __init__(self, packed: PackedSplade, settings: SpladeSettings) -> None:
+        super().__init__()
+        self.packed, self.settings = packed, settings
+        # On the device, since a recorded step cannot see a number of Python's change.
+        self.register_buffer("strength", torch.zeros((), device=packed.head.decoder.bias.device))
 
-    def __call__(self, triples: Sequence[Triple]) -> Batch:
-        passages = [t.positive.text for t in triples] + [t.negative.text for t in triples]
-        query, query_mask = self.padded([t.query for t in triples], query=True)
-        document, document_mask = self.padded(passages)
-        order, groups = by_length(document_mask)
-        return {
-            "query": query,
-            "query_mask": query_mask,
-            "document": document[order],
-            "document_mask": document_mask[order],
-            **groups,
+    def at(self, used: float) -> None:
+        """Set the strength of the penalties after a share of the training."""
+        ramp = self.settings.penalty_ramp
+        self.strength.fill_(min(1.0, used / ramp) ** 2 if ramp else 1.0)
+
+    def forward(self, batch: Batch, *, measured: bool = False) -> StepResult:  # noqa: ARG002
+        states = self.packed.states(batch.tokens)
+        query = self.packed.vectors(states, query_rows(batch))
+        document = in_order([self.packed.vectors(states, rows) for rows in document_groups(batch)], batch)
+        terms = {
+            "retrieval": retrieval_loss(query @ document.T, batch.rivals()),
+            "query_flops": self.strength * self.settings.query_penalty * flops(query),
+            "document_flops": self.strength * self.settings.document_penalty * flops(document),
         }
+        return result_of(terms)
 
-    def padded(self, texts: Sequence[str], *, query: bool = False) -> tuple[Tensor, Tensor]:
-        if self._ready is None:
-            first, second = (Tokenizer.from_str(self._tokenizer) for _ in self._lengths)
-            for tokenizer, length in zip((first, second), self._lengths, strict=True):
-                tokenizer.enable_truncation(length)
-                tokenizer.enable_padding()
-            self._ready = (first, second)
-        encodings = self._ready[0 if query else 1].encode_batch(list(texts))
-        ids = torch.tensor(np.array([e.ids for e in encodings]))
-        return ids, torch.tensor(np.array([e.attention_mask for e in encodings]))
+
+def splade_text(model: SparseEncoder) -> TextSettings:
+    tokenizer: Any = model.tokenizer
+    most = int(model[0].auto_model.config.max_position_embeddings)  # type: ignore[union-attr, arg-type]
+    return TextSettings(
+        tokenizer=tokenizer.backend_tokenizer.to_str(),
+        query_prompt="",
+        document_prompt="",
+        query_length=min(QUERY_LENGTH, most),
+        document_length=min(DOCUMENT_LENGTH, most),
+        special_ids=tuple(sorted(set(tokenizer.all_special_ids) - {tokenizer.unk_token_id})),
+    )
 
 
 def train_splade(
     recipe: Recipe, folder: Path, settings: SpladeSettings | None = None
 ) -> tuple[SparseEncoder, Fitted]:
     """Fine-tune on the recipe's triples and save a checkpoint that `SparseEncoder(folder)` opens."""
-    chosen = settings or SpladeSettings()
-    model = build_splade(recipe.model.backbone, recipe.model.dropout)
-    head: Any = model[0].auto_model.cls.predictions  # type: ignore[union-attr]
-
-    def losses(batch: Batch, used: float) -> Losses:
-        query = sparse_vectors(model, batch["query"], batch["query_mask"])
-        ids, mask = batch["document"], batch["document_mask"]
-        parts = [sparse_vectors(model, ids[r, :width], mask[r, :width]) for r, width in length_groups(batch)]
-        document = in_order(parts, batch)
-        strength = min(1.0, used / chosen.penalty_ramp) ** 2 if chosen.penalty_ramp else 1.0
-        return {
-            "retrieval": retrieval_loss(query @ document.T, batch["rivals"]),
-            "query_flops": strength * chosen.query_penalty * flops(query),
-            "document_flops": strength * chosen.document_penalty * flops(document),
-        }
-
+    torch.manual_seed(recipe.run.seed)
+    device = choose_device(recipe.run.device)
+    model = build_splade(recipe.model.backbone, recipe.model.dropout).to(device)
+    step = SpladeStep(PackedSplade(model, packing(recipe, device)), settings or SpladeSettings())
+    head = step.packed.head
     # The decoder's weight is the word embedding, which belongs to the backbone.
     heads = [*head.transform.parameters(), head.decoder.bias]
-    fitted = fit(model, heads, SpladeText(model), losses, recipe, folder)
+    fitted = fit(step, heads, splade_text(model), recipe, folder, before_step=step.at)
     model.save_pretrained(str(folder), create_model_card=False)
     return model, fitted
 
@@ -175,8 +181,10 @@ class Splade:
     """Ranks a collection by the dot product of sparse vectors, exactly."""
 
     def __init__(self, model: SparseEncoder) -> None:
-        self.model = model.eval()
-        self._text = SpladeText(model)
+        dtype = torch.bfloat16 if model.device.type == "cuda" else torch.float32
+        self.model, self._device = model.eval(), model.device
+        self._packed = PackedSplade(model, PackedSettings(dtype))
+        self._reader = TextReader(splade_text(model))
         self._ids: list[str] = []
         self._documents: Tensor | None = None  # [documents, vocabulary], sparse CSR
 
@@ -191,7 +199,7 @@ class Splade:
         counts, columns, values = [], [], []
         with Progress("encode", len(documents), "documents") as progress:
             for part in _parts(documents):
-                vectors = self._encode([document.text for document in part])
+                vectors = self._encode(self._reader.documents([document.text for document in part]))
                 rows, active = vectors.nonzero(as_tuple=True)
                 counts.append(torch.bincount(rows, minlength=len(part)))
                 columns.append(active.int())
@@ -214,7 +222,8 @@ class Splade:
         run: Run = {}
         for start in range(0, len(queries), 32):
             part = queries[start : start + 32]
-            vectors = self._encode([query.text for query in part], query=True)  # [queries, vocabulary]
+            read = self._reader.queries([query.text for query in part])
+            vectors = self._encode([tokens.ids for tokens in read])  # [queries, vocabulary]
             scores = (documents @ vectors.T).T  # type: ignore[operator]  # [queries, documents]
             best, rows = scores.topk(min(k, scores.shape[1]), dim=1)
             for query, values, found in zip(part, best.tolist(), rows.tolist(), strict=True):
@@ -224,14 +233,10 @@ class Splade:
     def _vocabulary(self) -> int:
         return int(self.model[0].auto_model.config.vocab_size)  # type: ignore[union-attr, arg-type]
 
-    def _encode(self, texts: Sequence[str], *, query: bool = False) -> Tensor:
-        ids, mask = self._text.padded(texts, query=query)
-        device = self.model.device
-        with (
-            torch.inference_mode(),
-            torch.autocast(device.type, torch.bfloat16, enabled=device.type == "cuda"),
-        ):
-            return sparse_vectors(self.model, ids.to(device), mask.to(device))
+    def _encode(self, sequences: Sequence[Sequence[int]]) -> Tensor:
+        with torch.inference_mode():
+            tokens = packed_tokens(sequences, self._device)
+            return self._packed.vectors(self._packed.states(tokens), all_rows(tokens))
 
 
 def _parts(documents: Sequence[Document]) -> list[Sequence[Document]]:

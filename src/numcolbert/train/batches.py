@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from numcolbert.train.labels import Conditions, DocumentQuantities
+from numcolbert.train.labels import Conditions, DocumentQuantities, candidates, known_answers
 from numcolbert.train.layout import Layout
 from numcolbert.train.packed import PackedTokens
 from numcolbert.train.tape import open_feed
@@ -55,6 +55,8 @@ class Batch:
     conditions: Conditions
     quantities: DocumentQuantities
     document_key: Tensor  # [2B]
+    arrays: dict[str, Tensor]
+    """All there is, by the names that the maker of the batch gave."""
     ready: Any = None
     """A CUDA event after which the copy has arrived."""
 
@@ -66,6 +68,12 @@ class Batch:
     def document_order(self) -> Tensor:
         """[2B], shortest first."""
         return self.tokens.layout.document_order
+
+    def rivals(self) -> Tensor:
+        """[B, 2B] bool: the documents that are not known to be right as well, and each query's own."""
+        target = torch.arange(self.queries, device=self.document_key.device)
+        answers = known_answers(self.conditions, self.quantities, self.queries)
+        return candidates(answers, target, self.document_key)
 
     def copy(self) -> Batch:
         """The same batch in memory of its own."""
@@ -128,6 +136,7 @@ def _assemble(form: Form, buffer: Tensor, real_tokens: int, ready: Any = None) -
             **{name: tensors[f"quantity_{name}"] for name in DocumentQuantities.__dataclass_fields__}
         ),
         document_key=tensors["document_key"],
+        arrays=tensors,
         ready=ready,
     )
 

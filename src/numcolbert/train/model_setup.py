@@ -17,10 +17,13 @@ from numcolbert.model.checkpoint import (
     build_colbert,
     load_checkpoint,
 )
+from numcolbert.train.packed import PackedSettings
 from numcolbert.train.text_reader import TextSettings
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
+
+    from numcolbert.train.recipe import Recipe
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,17 @@ def skipped_document_ids(model: MultiVectorEncoder) -> Tensor | None:
         if isinstance(skipped, Tensor) and len(skipped):
             return skipped.to(model.device)
     return None
+
+
+def packing(recipe: Recipe, device: torch.device) -> PackedSettings:
+    """How the packed encoder of a training on `device` computes."""
+    cuda = device.type == "cuda"
+    return PackedSettings(
+        dtype=torch.bfloat16 if recipe.run.precision == "bf16" and cuda else torch.float32,
+        attention=recipe.run.attention,
+        compile_layers=recipe.run.compile == "on" or (recipe.run.compile == "auto" and cuda),
+        dropout=recipe.model.dropout,
+    )
 
 
 def choose_device(wanted: str) -> torch.device:

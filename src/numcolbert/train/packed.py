@@ -8,17 +8,19 @@ computing differs (a test holds both to the same vectors).
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from numcolbert.errors import ModelError
 from numcolbert.train.attention import Attention, choose_attention, difference, nearly_equal
-from numcolbert.train.layout import Layout
+from numcolbert.train.layout import Layout, make_layout
+from numcolbert.train.packing import flat_ids
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
@@ -33,6 +35,28 @@ class PackedTokens:
     ids: Tensor  # [tokens] int32
     positions: Tensor  # [tokens] int32, each sequence counts from 0
     layout: Layout
+
+
+@dataclass(frozen=True)
+class PackedSettings:
+    """How a packed encoder computes; nothing here changes what it computes."""
+
+    dtype: torch.dtype = torch.float32
+    attention: Literal["auto", "varlen", "bucketed"] = "auto"
+    compile_layers: bool = False
+    dropout: float = 0.0
+    """While it trains."""
+
+
+def packed_tokens(sequences: Sequence[Sequence[int]], device: torch.device) -> PackedTokens:
+    """Texts without padding or filling, as they are ranked."""
+    lengths = np.array([len(s) for s in sequences], np.int64)
+    places = np.arange(lengths.sum()) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return PackedTokens(
+        torch.from_numpy(flat_ids(sequences)).to(device),
+        torch.from_numpy(places.astype(np.int32)).to(device),
+        make_layout(lengths, device=device),
+    )
 
 
 def dense(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -93,25 +117,17 @@ def _mpnet_layer(layer: Any) -> _Layer:
     )
 
 
-class PackedEncoder(nn.Module):
-    """Token ids to L2-normalised vectors, for queries and documents alike (the gate comes after)."""
+class PackedBackbone(nn.Module):
+    """Token ids to hidden states, of a BERT or MPNet."""
 
-    def __init__(
-        self,
-        model: MultiVectorEncoder,
-        *,
-        dtype: torch.dtype = torch.float32,
-        attention: Literal["auto", "varlen", "bucketed"] = "auto",
-        compile_layers: bool = False,
-        dropout: float = 0.0,
-    ) -> None:
+    def __init__(self, backbone: Any, settings: PackedSettings | None = None) -> None:
         super().__init__()
-        backbone, projections = _parts(model)
-        config = backbone.config
+        _check_kind(backbone)
+        settings = settings or PackedSettings()
+        config, dtype = backbone.config, settings.dtype
         self.backbone = backbone
-        self.projections = nn.ModuleList(projections)
         self.dtype = dtype
-        self.dropout = dropout
+        self.dropout = settings.dropout
         self.eps = float(config.layer_norm_eps)
         self.heads = int(config.num_attention_heads)
         self.is_mpnet = config.model_type == "mpnet"
@@ -119,7 +135,7 @@ class PackedEncoder(nn.Module):
         self.layers = [cut(layer) for layer in backbone.encoder.layer]
         device = next(backbone.parameters()).device
         self.attention: Attention = choose_attention(
-            attention,
+            settings.attention,
             device=device,
             dtype=dtype,
             heads=self.heads,
@@ -127,23 +143,21 @@ class PackedEncoder(nn.Module):
             biased=self.is_mpnet,
         )
         self._finish: Callable[..., Tensor] = finish_layer
-        if compile_layers:
+        if settings.compile_layers:
             self._finish = compiled_or_plain(
                 finish_layer, device, self.layers[0].parameters(), self.eps, dtype
             )
 
     @property
-    def dim(self) -> int:
-        last: Any = self.projections[-1] if len(self.projections) else None
-        return int(self.backbone.config.hidden_size if last is None else last.out_features)
-
-    @property
     def compiled(self) -> bool:
         return self._finish is not finish_layer
 
-    def hidden(self, tokens: PackedTokens) -> Tensor:
-        """The backbone's last hidden states, [tokens, hidden] float32."""
-        x = self._embed(tokens)
+    def hidden(self, tokens: PackedTokens, added: Tensor | None = None) -> Tensor:
+        """The backbone's last hidden states, [tokens, hidden] float32.
+
+        `added`, of the same shape, is added to the embeddings of the words.
+        """
+        x = self._embed(tokens, added)
         bias = self._relative_bias(tokens.layout.widest) if self.is_mpnet else None
         prepared = self.attention.prepare(tokens.layout, bias, self.dtype)
         count, width = x.shape
@@ -159,24 +173,15 @@ class PackedEncoder(nn.Module):
             x = finish(x, context, layer.parameters(), self.eps, dropout)
         return x
 
-    def forward(self, tokens: PackedTokens) -> Tensor:
-        return self.project(self.hidden(tokens))
-
-    def project(self, hidden: Tensor) -> Tensor:
-        """Hidden states to unit vectors, [tokens, dim] float32."""
-        x = hidden
-        for projection in self.projections:
-            linear = projection.linear
-            x = projection.activation_function(dense(x.to(self.dtype), linear.weight, linear.bias))  # type: ignore[operator,arg-type,union-attr]
-        return F.normalize(x.float(), dim=-1)
-
-    def _embed(self, tokens: PackedTokens) -> Tensor:
+    def _embed(self, tokens: PackedTokens, added: Tensor | None) -> Tensor:
         embeddings: Any = self.backbone.embeddings
         # MPNet, like RoBERTa, counts positions from the padding index on.
         first = int(embeddings.padding_idx) + 1 if self.is_mpnet else 0
         x = embeddings.word_embeddings(tokens.ids) + embeddings.position_embeddings(tokens.positions + first)
         if not self.is_mpnet:
             x = x + embeddings.token_type_embeddings.weight[0]
+        if added is not None:
+            x = x + added
         x = norm(x, embeddings.LayerNorm.weight, embeddings.LayerNorm.bias, self.eps)
         return F.dropout(x, self.dropout, self.training and self.dropout > 0)
 
@@ -192,17 +197,32 @@ class PackedEncoder(nn.Module):
         return by_distance.unfold(1, width, 1).flip(1)
 
 
-def _parts(model: MultiVectorEncoder) -> tuple[Any, list[nn.Module]]:
-    """The backbone and the dense layers between it and the normalisation."""
-    from sentence_transformers.base.modules import Transformer
-    from sentence_transformers.base.modules.dense import Dense
+class PackedEncoder(PackedBackbone):
+    """Token ids to L2-normalised vectors, for queries and documents alike (the gate comes after)."""
 
-    modules = list(model)
-    if not modules or not isinstance(modules[0], Transformer):
-        raise ModelError(
-            "The model does not begin with a transformer.", hint="build it with numcolbert.model.checkpoint"
-        )
-    backbone = modules[0].auto_model
+    def __init__(self, model: MultiVectorEncoder, settings: PackedSettings | None = None) -> None:
+        backbone, projections = _parts(model)
+        super().__init__(backbone, settings)
+        self.projections = nn.ModuleList(projections)
+
+    @property
+    def dim(self) -> int:
+        last: Any = self.projections[-1] if len(self.projections) else None
+        return int(self.backbone.config.hidden_size if last is None else last.out_features)
+
+    def forward(self, tokens: PackedTokens) -> Tensor:
+        return self.project(self.hidden(tokens))
+
+    def project(self, hidden: Tensor) -> Tensor:
+        """Hidden states to unit vectors, [tokens, dim] float32."""
+        x = hidden
+        for projection in self.projections:
+            linear = projection.linear
+            x = projection.activation_function(dense(x.to(self.dtype), linear.weight, linear.bias))  # type: ignore[operator,arg-type,union-attr]
+        return F.normalize(x.float(), dim=-1)
+
+
+def _check_kind(backbone: Any) -> None:
     kind = backbone.config.model_type
     if kind not in ("bert", "mpnet"):
         raise ModelError(
@@ -214,6 +234,19 @@ def _parts(model: MultiVectorEncoder) -> tuple[Any, list[nn.Module]]:
             f"The backbone's activation is '{backbone.config.hidden_act}'.",
             hint="choose a backbone with gelu",
         )
+
+
+def _parts(model: MultiVectorEncoder) -> tuple[Any, list[nn.Module]]:
+    """The backbone and the dense layers between it and the normalisation."""
+    from sentence_transformers.base.modules import Transformer
+    from sentence_transformers.base.modules.dense import Dense
+
+    modules = list(model)
+    if not modules or not isinstance(modules[0], Transformer):
+        raise ModelError(
+            "The model does not begin with a transformer.", hint="build it with numcolbert.model.checkpoint"
+        )
+    backbone = modules[0].auto_model
     if getattr(modules[0], "query_expansion", None) is not None:
         raise ModelError(
             "The model pads its queries with [MASK] (query_expansion).",

@@ -69,8 +69,13 @@ class BatchMaker:
         arrays |= group_by_length(
             [len(ids) for ids in documents], longest=self.reader.settings.document_length
         )
-        arrays["document_key"] = np.array([zlib.crc32(p.text.encode()) for p in passages], np.int64)
+        arrays["document_key"] = self.keys(passages)
         return arrays
+
+    @staticmethod
+    def keys(passages: Sequence[Passage]) -> NDArray[np.int64]:
+        """Equal for equal texts."""
+        return np.array([zlib.crc32(p.text.encode()) for p in passages], np.int64)
 
     def _longest(self) -> int:
         return max(self.reader.settings.query_length, self.reader.settings.document_length)
@@ -151,6 +156,11 @@ def group_width(length: int, longest: int) -> int:
     return min(width, _up(longest, GROUP_WIDTH))
 
 
+def flat_ids(sequences: Sequence[Sequence[int]]) -> NDArray[np.int32]:
+    """Sequences end to end."""
+    return np.fromiter(chain.from_iterable(sequences), np.int32)
+
+
 def pack(sequences: Sequence[Sequence[int]], multiple: int, longest: int) -> Arrays:
     """Sequences end to end, filled up with sequences of token 0 to a multiple of `multiple` tokens.
 
@@ -164,7 +174,7 @@ def pack(sequences: Sequence[Sequence[int]], multiple: int, longest: int) -> Arr
     lengths = np.concatenate([lengths, filling])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     ids = np.zeros(total + left, np.int32)
-    ids[:total] = np.fromiter(chain.from_iterable(sequences), np.int32, total)
+    ids[:total] = flat_ids(sequences)
     positions = np.arange(len(ids)) - np.repeat(starts[:-1], lengths)
     return {
         "ids": ids,

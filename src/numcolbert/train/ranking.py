@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -16,8 +15,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from numcolbert.progress import Progress
-from numcolbert.train.layout import make_layout
-from numcolbert.train.packed import PackedEncoder, PackedTokens
+from numcolbert.train.packed import PackedEncoder, packed_tokens
+from numcolbert.train.packing import flat_ids
 from numcolbert.train.text_reader import TextReader
 
 TOKENS_AT_ONCE = 32_768
@@ -43,19 +42,10 @@ class EncodedQueries:
     """Per query, the characters of each token in the query's text."""
 
 
-def _flat(sequences: Sequence[Sequence[int]]) -> NDArray[np.int32]:
-    return np.fromiter(chain.from_iterable(sequences), np.int32)
-
-
 def _encode_stream(
     encoder: PackedEncoder, sequences: Sequence[Sequence[int]], device: torch.device
 ) -> tuple[Tensor, Tensor]:
-    lengths = np.array([len(s) for s in sequences], np.int64)
-    layout = make_layout(lengths, device=device)
-    ids = torch.from_numpy(_flat(sequences)).to(device)
-    places = np.arange(len(ids)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    positions = torch.from_numpy(places.astype(np.int32)).to(device)
-    hidden = encoder.hidden(PackedTokens(ids, positions, layout))
+    hidden = encoder.hidden(packed_tokens(sequences, device))
     return hidden, encoder.project(hidden)
 
 
@@ -104,7 +94,7 @@ def _padded(
     place = torch.arange(int(lengths.max()), device=vectors.device)[None, :]
     rows = torch.where(place < lengths[:, None], starts + place, starts)
     if skipped_ids is not None:
-        ids = torch.from_numpy(_flat(sequences)).to(vectors.device)
+        ids = torch.from_numpy(flat_ids(sequences)).to(vectors.device)
         skipped = torch.isin(ids, skipped_ids)[rows]
         rows = torch.where(skipped, starts, rows)  # the first token, [CLS], is never skipped
     return vectors[rows]
@@ -120,7 +110,7 @@ def encode_queries(
     """Query vectors with what the gate says of each, by the detector (never by gold spans)."""
     read = reader.queries(texts)
     sequences = [tokens.ids for tokens in read]
-    flat = _flat(sequences)
+    flat = flat_ids(sequences)
     words = ~np.isin(flat, np.array(reader.settings.special_ids))
     lengths = torch.tensor([len(s) for s in sequences], device=device)
     query = torch.repeat_interleave(torch.arange(len(texts), device=device), lengths)

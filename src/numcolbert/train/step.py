@@ -9,10 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from numcolbert.train.batches import Batch
-from numcolbert.train.labels import Conditions, candidates, known_answers
+from numcolbert.train.labels import Conditions
 from numcolbert.train.losses import BatchLabels, EncodedBatch, NumColBERTLoss
 from numcolbert.train.maxsim import best_tokens
 from numcolbert.train.packed import PackedEncoder
+from numcolbert.train.padded import Rows, document_groups, document_rows, query_rows
 
 
 @dataclass
@@ -66,22 +67,16 @@ class TrainingStep(nn.Module):
     ) -> tuple[EncodedBatch, BatchLabels, Tensor | None]:
         """From the encoder's output to what the losses need; the last is the gate of each query token."""
         gate: Any = self.gate
-        form = batch.form
-        starts, count = batch.tokens.layout.starts.long(), form.queries
-        query_rows, query_mask = _rows(starts, 0, count, form.query_width)
-        document_rows, document_mask = _rows(starts, count, 3 * count, form.document_width)
-        ungated = _take(vectors, query_rows)  # [B, Tq, dim]
-        documents = _take(vectors, document_rows)  # [2B, Td, dim]
+        query, document = query_rows(batch), document_rows(batch)
+        ungated = query.of(vectors)  # [B, Tq, dim]
+        documents = document.of(vectors)  # [2B, Td, dim]
         skipped = self.skipped_ids
-        if isinstance(skipped, Tensor):
-            document_ids = batch.tokens.ids[document_rows.clamp(max=len(vectors) - 1)]
-            document_mask = document_mask & ~torch.isin(document_ids, skipped)
 
         quantity_mask = _any_mention(batch) & batch.word_mask
         queries, logit, gates = ungated, None, None
         if gate is not None:
-            inputs = _take(hidden, query_rows) if gate.reads == "hidden" else ungated
-            logit, strength = gate.weigh(inputs, query_mask.sum(dim=1, keepdim=True))
+            inputs = query.of(hidden) if gate.reads == "hidden" else ungated
+            logit, strength = gate.weigh(inputs, query.mask.sum(dim=1, keepdim=True))
             if gate.gate_on == "gold":
                 gated = quantity_mask
             else:
@@ -89,11 +84,7 @@ class TrainingStep(nn.Module):
             gates = torch.where(gated, strength, torch.ones_like(strength))
             queries = ungated * gates.unsqueeze(-1)
 
-        target = torch.arange(count, device=vectors.device)
-        rivals = None
-        if self.mask_known:
-            answers = known_answers(batch.conditions, batch.quantities, count)
-            rivals = candidates(answers, target, batch.document_key)
+        target = torch.arange(batch.queries, device=vectors.device)
         dtype = self.encoder.dtype
         maxima = token_maxima(vectors.to(dtype), batch, skipped)
         words = batch.word_mask & ~quantity_mask
@@ -101,16 +92,17 @@ class TrainingStep(nn.Module):
         encoded = EncodedBatch(
             queries=queries,
             ungated=ungated,
-            query_mask=query_mask,
+            query_mask=query.mask,
             word_mask=batch.word_mask,
             documents=documents.to(dtype),
-            document_mask=document_mask,
+            document_mask=_counted(document, batch, skipped),
             num_logit=logit,
             scores=maxima.sums(gates),
             scores_before=self._scores_before(batch),
             word_scores=maxima.sums(words.float()) if settings.concept else None,
             mention_scores=maxima.of_mentions(batch.conditions) if settings.mention == "tokens" else None,
         )
+        rivals = batch.rivals() if self.mask_known else None
         labels = BatchLabels(target, rivals, quantity_mask, batch.conditions, batch.quantities)
         return encoded, labels, gates
 
@@ -164,18 +156,12 @@ class TokenMaxima:
 
 def token_maxima(vectors: Tensor, batch: Batch, skipped: object = None) -> TokenMaxima:
     """With little padding: query tokens as they lie in the stream, documents in groups of similar length."""
-    form = batch.form
-    starts, count, tokens = batch.tokens.layout.starts.long(), form.queries, form.query_tokens
+    starts, count, tokens = batch.tokens.layout.starts.long(), batch.queries, batch.form.query_tokens
     queries = vectors[:tokens].unsqueeze(0)  # [1, tokens, dim]
-    best = []
-    for first, last, width in form.document_groups:
-        chosen = count + batch.document_order[first:last]
-        begin, end = starts[chosen, None], starts[chosen + 1, None]
-        rows = begin + torch.arange(width, device=starts.device)
-        mask = rows < end
-        if isinstance(skipped, Tensor):
-            mask &= ~torch.isin(batch.tokens.ids[rows.clamp(max=len(vectors) - 1)], skipped)
-        best.append(best_tokens(queries, _take(vectors, rows), mask).squeeze(0))
+    best = [
+        best_tokens(queries, group.of(vectors), _counted(group, batch, skipped)).squeeze(0)
+        for group in document_groups(batch)
+    ]
     maxima = torch.cat(best, dim=1)  # [tokens, 2B] in the order of length
     place = torch.arange(tokens, device=starts.device)
     # Tokens after the last query get the number of queries, and `sums` leaves them out.
@@ -183,18 +169,11 @@ def token_maxima(vectors: Tensor, batch: Batch, skipped: object = None) -> Token
     return TokenMaxima(maxima, query, place - starts[query], count, batch.document_order)
 
 
-def _rows(starts: Tensor, first: int, last: int, width: int) -> tuple[Tensor, Tensor]:
-    """Positions in the stream of sequences `first` to `last`, padded, and which are real."""
-    place = torch.arange(width, device=starts.device)
-    begin, end = starts[first:last, None], starts[first + 1 : last + 1, None]
-    rows = begin + place
-    return rows, rows < end  # padding points at the following tokens; the mask leaves them out
-
-
-def _take(vectors: Tensor, rows: Tensor) -> Tensor:
-    # index_select, because its backward adds in place where plain indexing would sort first.
-    flat = rows.clamp(max=len(vectors) - 1).reshape(-1)
-    return vectors.index_select(0, flat).view(*rows.shape, vectors.shape[-1])
+def _counted(documents: Rows, batch: Batch, skipped: object) -> Tensor:
+    """Which tokens of documents count: those of their own, without the skipped ones."""
+    if not isinstance(skipped, Tensor):
+        return documents.mask
+    return documents.mask & ~torch.isin(documents.of(batch.tokens.ids), skipped)
 
 
 def _any_mention(batch: Batch) -> Tensor:

@@ -14,7 +14,7 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -32,8 +32,14 @@ from numcolbert.train.evaluate import Ranker, Result, collect, evaluate, save_re
 from numcolbert.train.journal import Journal
 from numcolbert.train.losses import NumColBERTLoss
 from numcolbert.train.measures import as_it_ranks
-from numcolbert.train.model_setup import build_model, choose_device, skipped_document_ids, text_settings
-from numcolbert.train.packed import PackedEncoder
+from numcolbert.train.model_setup import (
+    build_model,
+    choose_device,
+    packing,
+    skipped_document_ids,
+    text_settings,
+)
+from numcolbert.train.packed import PackedEncoder, PackedSettings
 from numcolbert.train.processes import Processes
 from numcolbert.train.recipe import OptimiserSettings, Recipe
 from numcolbert.train.replay import GradientStep
@@ -110,15 +116,8 @@ class Trainer:
 
     def _build_step(self) -> TrainingStep:
         recipe = self.recipe
-        cuda = self.device.type == "cuda"
-        dtype = torch.bfloat16 if recipe.run.precision == "bf16" and cuda else torch.float32
-        encoder = PackedEncoder(
-            self.model,
-            dtype=dtype,
-            attention=recipe.run.attention,
-            compile_layers=recipe.run.compile == "on" or (recipe.run.compile == "auto" and cuda),
-            dropout=recipe.model.dropout,
-        )
+        packed = packing(recipe, self.device)
+        encoder = PackedEncoder(self.model, packed)
         units = unit_count(recipe.data) if recipe.loss.properties else 0
         torch.manual_seed(recipe.run.seed)  # the heads start alike whatever was tried out before
         loss = NumColBERTLoss(recipe.loss, encoder.dim, units)
@@ -128,16 +127,16 @@ class Trainer:
             loss,
             mask_known=recipe.data.mask_known,
             skipped_ids=skipped_document_ids(self.model),
-            start=self._frozen_copy(dtype) if recipe.loss.keep else None,
+            start=self._frozen_copy(packed) if recipe.loss.keep else None,
         )
         for name, parameter in module.named_parameters():
             if "pooler" in name:  # the backbone's sentence vector, which ColBERT has no use for
                 parameter.requires_grad_(False)
         return module.to(self.device).train()
 
-    def _frozen_copy(self, dtype: torch.dtype) -> PackedEncoder:
+    def _frozen_copy(self, packed: PackedSettings) -> PackedEncoder:
         """The encoder as it is now; a resumed run makes it before it loads its state."""
-        start = PackedEncoder(copy.deepcopy(self.model), dtype=dtype, attention=self.recipe.run.attention)
+        start = PackedEncoder(copy.deepcopy(self.model), replace(packed, compile_layers=False, dropout=0.0))
         return start.to(self.device).eval().requires_grad_(False)
 
     def run(self) -> Outcome:

@@ -37,9 +37,11 @@ class FeedSettings:
     """Number of the first batch wanted; a resumed run continues where the old one stopped."""
     rank: int = 0
     """Which of several training processes this is; each has its own workers and its own triples."""
+    kind: type[BatchMaker] = BatchMaker
+    """What makes the batches; its module must not import torch either."""
 
     def maker(self) -> BatchMaker:
-        return BatchMaker(self.text, PackSettings(self.data.token_multiple, self.data.quantities))
+        return self.kind(self.text, PackSettings(self.data.token_multiple, self.data.quantities))
 
 
 class WorkerFailedError(NumColBERTError):
