@@ -2,13 +2,13 @@
 
     python scripts/campaign.py run PLAN WORK --slots 6 --seconds 1500 --pack OUT
     python scripts/campaign.py show WORK            how far each is, and its development results
-    python scripts/campaign.py pack WORK OUT        what `run --pack` does at the end
+    python scripts/campaign.py pack WORK OUT        what `run --pack` does with every run that ends
     python scripts/campaign.py unpack OUT FOLDER    the same files again
 
 `run` starts what stands in the file PLAN (see campaign_plan.py), or is added to it later. When the seconds
-are over, or at Ctrl-C or SIGTERM, trainings save a checkpoint and end; leave a minute or two for that and for
-packing. Runs go to WORK/runs/<name>, what they say to WORK/logs/<name>.log, what happened to
-WORK/campaign.log.
+are over, or at Ctrl-C or SIGTERM, trainings save a checkpoint and end; leave a minute or two for that. OUT
+holds what has ended at any time: fetch it early, and not only at the end. Runs go to WORK/runs/<name>, what
+they say to WORK/logs/<name>.log, what happened to WORK/campaign.log.
 
 Several small trainings keep a GPU busier than one after the other; NVIDIA's MPS
 (`nvidia-cuda-mps-control -d`) lets their kernels run side by side.
@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from campaign_log import CampaignLog
-from campaign_pack import Limits, make_room, pack, unpack
+from campaign_pack import Limits, Packer, make_room, pack, unpack
 from campaign_run import Campaign
 from campaign_show import show
 from numcolbert.errors import UsageError
@@ -42,12 +42,16 @@ def run(chosen: argparse.Namespace) -> int:
         only=chosen.only,
         changes=chosen.changes,
     )
+    packer = None
+    if chosen.pack:
+        packer = Packer(chosen.work, chosen.pack, campaign.log.say, limits(chosen))
+        campaign.when_ended = packer.add
     try:
         campaign.run()
     finally:  # whatever went wrong, what was trained is kept
         campaign.log.note(campaign.table())
-        if chosen.pack:
-            pack(chosen.work, chosen.pack, campaign.log.say, limits(chosen))
+        if packer:
+            packer.finish()
         sys.stdout.write(campaign.table())
     return int(any(end.state == "failed" for end in campaign.ended.values()))
 
@@ -80,7 +84,9 @@ def _parser() -> argparse.ArgumentParser:
     running.add_argument("work", type=Path)
     running.add_argument("--slots", type=int, default=4, help="trainings at once")
     running.add_argument("--seconds", type=float, help="ask what is running to stop after so long")
-    running.add_argument("--pack", type=Path, metavar="OUT", help="pack what is worth keeping at the end")
+    running.add_argument(
+        "--pack", type=Path, metavar="OUT", help="pack what is worth keeping of each run that ends"
+    )
     running.add_argument("--only", nargs="+", default=[], metavar="RUN", help="and what these wait for")
     running.add_argument(
         "--set", dest="changes", action="append", default=[], metavar="section.key=value", help="in all runs"

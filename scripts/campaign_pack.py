@@ -4,9 +4,10 @@
     OUT/campaign.tar.xz.1-of-3     the parts of one archive: cat OUT/campaign.tar.xz.* | tar xJ
 
 Of every run: recipe, logs, results and TREC runs with their notes, cut to a depth, without development
-queries and without those that switch the gate off; models where the plan says so. What does not fit is left
-out, the least important first: models, then deep runs (in their place the usual depth), then all TREC runs;
-of each kind those that stand last in the plan.
+queries and without those that switch the gate off; models where the plan says so. A run is packed when it
+ends: what is in OUT is always whole, and may be fetched while others go on. What does not fit is left out,
+the least important first: models, then deep runs (in their place the usual depth), then all TREC runs; of
+each kind those that stand last in the plan.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from typing import Literal
 from campaign_log import LOG, PLAN
 from campaign_plan import USUAL_DEPTH, Run, read_plan
 from numcolbert.errors import ConflictError, InputError, NotFoundError, NumColBERTError
-from numcolbert.files import replacing_file, replacing_folder, storage_errors
+from numcolbert.files import replacing_folder, storage_errors
 from numcolbert.train.fingerprint import note_of
 
 ARCHIVE = "campaign.tar.xz"
@@ -38,6 +39,9 @@ LOG_BYTES = 100_000
 """Of what a program said, the end is kept."""
 BLOCK_BYTES = 8 << 20
 """Compressed at a time, as far as the compressor looks back."""
+
+CAMPAIGN = "the campaign"
+"""In place of a run's name: what was said, and the plan."""
 
 Kind = Literal["notes", "runs", "deep", "model"]
 KINDS: tuple[Kind, ...] = ("notes", "runs", "deep", "model")
@@ -64,22 +68,90 @@ class Limits:
 
 
 def pack(work: Path, out: Path, say: Callable[[str], None], limits: Limits) -> None:
+    """A campaign that is over."""
     if not (work / "logs").is_dir():
         raise NotFoundError(f"'{work}' holds no campaign.", hint="name the folder that its runs lie in")
-    make_room(out)
-    kept, left_out = fitting(_pieces(work, say), round(limits.most_megabytes * 1e6))
-    for piece in left_out:
-        say(f"left out, {limits.most_megabytes:g} MB are full: {piece.kind} of {piece.run}")
-    whole = b"".join([*(piece.data for piece in kept), lzma.compress(bytes(2 * tarfile.BLOCKSIZE))])
-    size = max(1, round(limits.part_megabytes * 1e6))
-    starts = range(0, len(whole), size)
-    digits = len(str(len(starts)))
-    for number, start in enumerate(starts, 1):
-        with replacing_file(out / f"{ARCHIVE}.{number:0{digits}}-of-{len(starts)}") as aside:
-            aside.write_bytes(whole[start : start + size])
-    say(f"packed {len(whole) / 1e6:.1f} MB into '{out}'")
-    if (work / LOG).is_file():
-        shutil.copyfile(work / LOG, out / LOG)
+    Packer(work, out, say, limits).finish()
+
+
+class Packer:
+    """Packs runs as they end: `out` always holds all that is over, and nobody need wait for the end."""
+
+    def __init__(self, work: Path, out: Path, say: Callable[[str], None], limits: Limits) -> None:
+        make_room(out)
+        self.work, self.out, self.say, self.limits = work, out, say, limits
+        self._pieces: dict[tuple[str, Kind], Piece] = {}
+        self._refused = set[tuple[str, Kind]]()
+        self._told = set[tuple[str, Kind]]()
+        self._worker = ThreadPoolExecutor(1)  # one archive at a time
+        # The compressor works outside of Python's lock: threads keep all cores busy.
+        self._compressors = ThreadPoolExecutor()
+
+    def add(self, name: str) -> None:
+        """Pack a run that has ended, while others go on."""
+        self._worker.submit(self._try, name)
+
+    def finish(self) -> None:
+        """Pack what is not yet packed, and wait for it."""
+        self._worker.submit(self._add, None).result()
+        for threads in (self._worker, self._compressors):
+            threads.shutdown()
+
+    def _try(self, name: str) -> None:
+        try:
+            self._add([name])
+        except NumColBERTError as error:  # there is another chance at the end
+            self.say(f"'{name}' cannot be packed now: {error}")
+
+    def _add(self, names: Sequence[str] | None) -> None:
+        wanted = [
+            (kind, run)
+            for kind, run in _wanted(self.work)
+            if run is None or ((names is None or run.name in names) and (run.name, kind) not in self._known())
+        ]
+        making = []
+        for kind, run in wanted:
+            name = run.name if run else CAMPAIGN
+            try:
+                tar = b"".join(
+                    _in_tar(path, self.work, data) for path, data in _files_of(self.work, kind, run)
+                )
+            except (OSError, ValueError, LookupError) as error:  # must not cost the others
+                self.say(f"cannot be packed: {kind} of {name}: {error!r}")
+                self._refused.add((name, kind))
+                continue
+            starts = range(0, len(tar), BLOCK_BYTES)
+            blocks = [self._compressors.submit(lzma.compress, tar[at : at + BLOCK_BYTES]) for at in starts]
+            making.append((kind, name, blocks))
+        for kind, name, blocks in making:
+            self._pieces[name, kind] = Piece(kind, name, b"".join(block.result() for block in blocks))
+        self._write(is_last=names is None)
+
+    def _known(self) -> set[tuple[str, Kind]]:
+        return {*self._pieces, *self._refused}
+
+    def _write(self, *, is_last: bool) -> None:
+        order = [(run.name if run else CAMPAIGN, kind) for kind, run in _wanted(self.work)]
+        pieces = [self._pieces[key] for key in order if key in self._pieces]
+        kept, left_out = fitting(pieces, round(self.limits.most_megabytes * 1e6))
+        for piece in left_out:
+            if (piece.run, piece.kind) not in self._told:
+                most = f"{self.limits.most_megabytes:g} MB are full"
+                self.say(f"left out, {most}: {piece.kind} of {piece.run}")
+                self._told.add((piece.run, piece.kind))
+        whole = b"".join([*(piece.data for piece in kept), lzma.compress(bytes(2 * tarfile.BLOCKSIZE))])
+        if is_last:
+            self.say(f"packed {len(whole) / 1e6:.1f} MB into '{self.out}'")
+        size = max(1, round(self.limits.part_megabytes * 1e6))
+        starts = range(0, len(whole), size)
+        digits = len(str(len(starts)))
+        # As a whole folder: who fetches it meanwhile gets the parts of one archive.
+        with replacing_folder(self.out, overwrite=True) as aside:
+            for number, start in enumerate(starts, 1):
+                part = aside / f"{ARCHIVE}.{number:0{digits}}-of-{len(starts)}"
+                part.write_bytes(whole[start : start + size])
+            if (self.work / LOG).is_file():
+                shutil.copyfile(self.work / LOG, aside / LOG)
 
 
 def make_room(out: Path) -> None:
@@ -143,23 +215,6 @@ def _wanted(work: Path) -> Iterator[tuple[Kind, Run | None]]:
             yield "model", run
 
 
-def _pieces(work: Path, say: Callable[[str], None]) -> list[Piece]:
-    # The compressor works outside of Python's lock: threads keep all cores busy.
-    with ThreadPoolExecutor() as threads:
-        making = []
-        for kind, run in _wanted(work):
-            name = run.name if run else "the campaign"
-            try:
-                tar = b"".join(_in_tar(path, work, data) for path, data in _files_of(work, kind, run))
-            except (OSError, ValueError, LookupError) as error:  # must not cost the others
-                say(f"cannot be packed: {kind} of {name}: {error!r}")
-                continue
-            starts = range(0, len(tar), BLOCK_BYTES)
-            blocks = [threads.submit(lzma.compress, tar[start : start + BLOCK_BYTES]) for start in starts]
-            making.append((kind, name, blocks))
-        return [Piece(kind, name, b"".join(b.result() for b in blocks)) for kind, name, blocks in making]
-
-
 def _files_of(work: Path, kind: Kind, run: Run | None) -> Files:
     if run is None:
         return _said(work)
@@ -217,10 +272,14 @@ def _is_development(note: Path) -> bool:
 
 def cut(run: bytes, depth: int) -> bytes:
     """The lines of a TREC run down to a rank."""
-    rows = [(line, line.split()) for line in run.splitlines(keepends=True)]
-    if len({columns[0] for _, columns in rows}) > MANY_QUERIES:
-        depth = min(depth, DEPTH_OF_MANY)
-    return b"".join(line for line, columns in rows if int(columns[3]) <= depth)
+    kept: list[tuple[int, bytes]] = []
+    for line in run.splitlines(keepends=True):
+        rank = int(line.split(maxsplit=4)[3])
+        if rank <= depth:
+            kept.append((rank, line))
+    if sum(rank == 1 for rank, _ in kept) > MANY_QUERIES:
+        depth = DEPTH_OF_MANY
+    return b"".join(line for rank, line in kept if rank <= depth)
 
 
 def _in_tar(path: Path, work: Path, data: bytes) -> bytes:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,6 +65,8 @@ class Campaign:
         self.ended: dict[str, End] = {}
         self._stopping = False
         self._complaint = ""
+        self.when_ended: Callable[[str], None] = lambda _name: None
+        """Called with the name of a run that was started and has ended, in whatever way."""
         self.plan = self._read()
         (work / "logs").mkdir(parents=True, exist_ok=True)
         self.log = CampaignLog(work)
@@ -182,6 +184,7 @@ class Campaign:
                 continue
             del self._running[name]
             self._end(name, self._judged(started, code))
+            self.when_ended(name)
 
     def _judged(self, started: Started, code: int) -> End:
         name, seconds = started.run.name, time.monotonic() - started.since

@@ -263,6 +263,25 @@ def test_runs_can_be_added_to_a_campaign(ran: Ran, tmp_path: Path) -> None:
     assert ran(one=f"open({str(tmp_path / 'p.toml')!r}, 'a').write('{more}')").keys() == {"one", "two"}
 
 
+def test_what_has_ended_can_be_fetched_while_others_go_on(campaign: ModuleType, tmp_path: Path) -> None:
+    out, log = tmp_path / "out", "runs/quick/log.jsonl"
+    quick = (
+        "from pathlib import Path; folder = Path({!r}); folder.mkdir(parents=True)\n"
+        "(folder / 'log.jsonl').write_text('here')"
+    ).format(str(tmp_path / "w" / "runs" / "quick"))
+    # Ends only once the other is in the archive.
+    slow = (
+        "import lzma, tarfile, time; from pathlib import Path\n"
+        f"while {log!r} not in [n for p in Path({str(out)!r}).glob('*.xz.1-of-1') for n in "
+        "tarfile.open(p).getnames()]: time.sleep(0.05)"
+    )
+    plan = written(tmp_path / "p.toml", quick=quick, slow=slow)
+    assert campaign.main(["run", str(plan), str(tmp_path / "w"), "--slots", "2", "--pack", str(out)]) == 0
+    assert campaign.main(["unpack", str(out), str(tmp_path / "again")]) == 0
+    assert (tmp_path / "again" / log).read_text() == "here"
+    assert "slow done" in (tmp_path / "again" / "campaign.log").read_text()
+
+
 def test_bad_use_is_told_before_anything_starts(
     campaign: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
