@@ -16,14 +16,15 @@ from numcolbert.baselines import fitting, splade  # noqa: E402
 from numcolbert.baselines.deepquant import (  # noqa: E402
     DeepQuantRanker,
     DeepQuantStep,
+    Encoded,
     build_deepquant,
     load_deepquant,
     train_deepquant,
 )
 from numcolbert.baselines.deepquant_model import (  # noqa: E402
     DeepQuantSettings,
-    Encoded,
     Numbers,
+    NumberVectors,
     PackedDeepQuant,
 )
 from numcolbert.baselines.deepquant_text import (  # noqa: E402
@@ -207,21 +208,18 @@ def test_splade_needs_a_collection(backbone: str) -> None:
         Splade(build_splade(backbone)).search([Query("q", "a")], 1)
 
 
-def encoded(asked, given, units, mask, operator, alpha=0.5, words=None) -> Encoded:
-    count = len(mask)
-    words = torch.ones(count, 1, 2) if words is None else words
-    return Encoded(
-        words, torch.ones(words.shape[:2], dtype=torch.bool), torch.tensor(asked), torch.tensor(given),
-        torch.tensor(units), torch.tensor(mask), torch.tensor(operator), torch.full((count,), alpha),
-        torch.zeros(0), torch.zeros(0),
+def vectors(asked, given, units, present, operator, alpha=0.5) -> NumberVectors:
+    return NumberVectors(
+        torch.tensor(present), torch.tensor(asked), torch.tensor(given), torch.tensor(units),
+        torch.tensor(operator), torch.full((len(present),), alpha), torch.zeros(0), torch.zeros(0),
     )  # fmt: skip
 
 
 def test_deepquant_numeric_score_by_hand(backbone: str) -> None:
     model, _ = build_deepquant(backbone, DeepQuantSettings(alignment_scale=1.0))
     # One query number; operators (=, >, <) with probabilities .2 .5 .3; vectors of one dimension.
-    query = encoded([[[[1.0], [0.5], [-1.0]]]], [[[[0.0]] * 3]], [[[1.0]]], [[True]], [[0.2, 0.5, 0.3]])
-    passages = encoded(
+    query = vectors([[[[1.0], [0.5], [-1.0]]]], [[[[0.0]] * 3]], [[[1.0]]], [[True]], [[0.2, 0.5, 0.3]])
+    passages = vectors(
         [[[[0.0]] * 3] * 2] * 2,
         [[[[1.0], [1.0], [1.0]], [[0.0], [1.0], [0.0]]], [[[9.0]] * 3] * 2],
         [[[1.0], [0.0]], [[1.0], [1.0]]],
@@ -236,16 +234,17 @@ def test_deepquant_numeric_score_by_hand(backbone: str) -> None:
 
 
 def test_deepquant_combines_by_alpha(backbone: str) -> None:
-    model, _ = build_deepquant(backbone)
+    model, text = build_deepquant(backbone)
+    ranker = DeepQuantRanker(model, text)
     words = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]])
-    query = encoded([[[[1.0]] * 3]], [[[[1.0]] * 3]], [[[1.0]]], [[True]], [[0.0, 1.0, 0.0]], 0.25, words)
-    passage = encoded(
-        [[[[1.0]] * 3]], [[[[0.6]] * 3]], [[[1.0]]], [[True]], [[0.0, 1.0, 0.0]], 0.9, words[:, :1]
-    )
+    asked = vectors([[[[1.0]] * 3]], [[[[1.0]] * 3]], [[[1.0]]], [[True]], [[0.0, 1.0, 0.0]], 0.25)
+    given = vectors([[[[1.0]] * 3]], [[[[0.6]] * 3]], [[[1.0]]], [[True]], [[0.0, 1.0, 0.0]], 0.9)
+    query = Encoded(words, torch.tensor([[True, True]]), asked)
+    passage = Encoded(words[:, :1], torch.tensor([[True]]), given)
     # text: mean of (1, 0); numeric: 0.6
-    assert float(model.score(query, passage)) == pytest.approx(0.25 * 0.5 + 0.75 * 0.6, abs=1e-6)
-    query.number_mask[:] = False
-    assert float(model.score(query, passage)) == pytest.approx(0.5), "without a number only words count"
+    assert float(ranker._score(query, passage)) == pytest.approx(0.25 * 0.5 + 0.75 * 0.6, abs=1e-6)
+    asked.present[:] = False
+    assert float(ranker._score(query, passage)) == pytest.approx(0.5), "without a number only words count"
 
 
 def test_deepquant_reads_numbers(backbone: str) -> None:
@@ -272,12 +271,12 @@ def test_deepquants_batches_are_numcolberts_with_numbers(backbone: str, triples:
     number = replace(triples[0], positive=replace(triples[0].positive, text="weight of 50 kilograms"))
     other = replace(number, negative=replace(number.negative, text="weight of 60 kilograms"))
     batch = batch_of(text, [number, other], NumberBatchMaker)
-    documents = Numbers.of(batch.arrays, "document_")
+    starts = batch.tokens.layout.starts
+    documents = Numbers.of(batch.arrays, starts[2:6], "document_")
     assert documents.value.shape == (4, MOST_IN_DOCUMENT) and documents.value[[0, 3], 0].tolist() == [50, 60]
     assert batch.document_key[0] != batch.document_key[3], "they differ in numbers, which are marked alike"
-    starts = batch.tokens.layout.starts
-    place = starts[2 + 3] + documents.place[3, 0]
-    assert batch.tokens.ids[place] == batch.tokens.ids[starts[2] + documents.place[0, 0]]
+    number = build_deepquant(backbone)[0].number_id
+    assert batch.tokens.ids[documents.tokens[[0, 3], 0]].tolist() == [number] * 2
 
 
 def test_packed_deepquant_is_the_backbone_with_numbers_added(backbone: str) -> None:
@@ -285,8 +284,9 @@ def test_packed_deepquant_is_the_backbone_with_numbers_added(backbone: str) -> N
     model, text = build_deepquant(backbone)
     model.eval()
     ids, arrays = NumberReader(text).documents(["weight 50 kilograms and 7", "revenue of 20", "the company"])
-    numbers = Numbers.of({name: torch.from_numpy(array) for name, array in arrays.items()})
     tokens = packed_tokens(ids, torch.device("cpu"))
+    begin = tokens.layout.starts[:-1].long()
+    numbers = Numbers.of({name: torch.from_numpy(array) for name, array in arrays.items()}, begin)
     texts = all_rows(tokens)
     made = texts.of(PackedDeepQuant(model).hidden(tokens, numbers))
     embedded = model.backbone.get_input_embeddings()(texts.of(tokens.ids)).detach()
@@ -301,16 +301,16 @@ def test_the_number_embedding_tells_numbers_apart(backbone: str) -> None:
     model, text = build_deepquant(backbone)
     ranker = DeepQuantRanker(model, text)
     read = NumberReader(text).documents(["weight 50 kilograms", "weight 51 kilograms", "weight 50 kilograms"])
-    vectors = ranker._encode(*read).given
-    torch.testing.assert_close(vectors[0], vectors[2])
-    assert not torch.allclose(vectors[0], vectors[1])
+    given = ranker._encode(*read).numbers.given
+    torch.testing.assert_close(given[0], given[2])
+    assert not torch.allclose(given[0], given[1])
 
 
 def test_order_loss_by_hand(backbone: str) -> None:
     model, _ = build_deepquant(backbone, DeepQuantSettings(order_scale=2.0))
     five, seven = ((torch.tensor([[value]]), torch.tensor([[True]])) for value in (5.0, 7.0))
-    left = encoded([[[[1.0]] * 3]], [[[[1.0]] * 3]], [[[1.0]]], [[True]], [[1.0, 0.0, 0.0]])
-    loss = model.order_loss(left.asked, left.given, five, seven)
+    ones = torch.ones(1, 1, 3, 1)
+    loss = model.order_loss(ones, ones, five, seven)
     sigmoid = torch.sigmoid(torch.tensor(2.0))
     expected = (-2 * torch.log(1 - sigmoid) - torch.log(sigmoid)) / 3  # only ">" holds
     assert float(loss) == pytest.approx(float(expected), rel=1e-5)
@@ -361,6 +361,20 @@ def test_groups_and_filling_change_no_loss(
     for name, value in expected.parts.items():
         assert float(value) > 0
         assert float(made.parts[name]) == pytest.approx(float(value), rel=1e-4), name
+
+
+def test_deepquant_trains_on_the_scores_it_ranks_with(backbone: str, triples: list[Triple]) -> None:
+    model, text = build_deepquant(backbone)
+    step = DeepQuantStep(PackedDeepQuant(model), 0.05)
+    chosen = triples[:6]
+    batch = batch_of(text, chosen, NumberBatchMaker)
+    ranker = DeepQuantRanker(model, text)
+    passages = [t.positive.text for t in chosen] + [t.negative.text for t in chosen]
+    ranker.index([Document(str(i), passage) for i, passage in enumerate(passages)])
+    run = ranker.search([Query(str(i), t.query) for i, t in enumerate(chosen)], 12)
+    scores = torch.tensor([[run[str(q)][str(d)] for d in range(12)] for q in range(6)])
+    expected = fitting.retrieval_loss(scores / 0.05, batch.rivals())
+    assert float(step(batch).parts["retrieval"]) == pytest.approx(float(expected), rel=1e-3)
 
 
 def test_splades_penalties_grow(backbone: str, triples: list[Triple]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,8 @@ from numcolbert.baselines.deepquant_model import (
     TOKENIZER,
     DeepQuant,
     DeepQuantSettings,
-    Encoded,
     Numbers,
+    NumberVectors,
     PackedDeepQuant,
 )
 from numcolbert.baselines.deepquant_text import NumberBatchMaker, NumberReader, deepquant_text, number_id
@@ -29,11 +30,12 @@ from numcolbert.baselines.ranker import Query, Run, require_indexed
 from numcolbert.errors import ModelError
 from numcolbert.progress import Progress
 from numcolbert.train.batches import Batch
+from numcolbert.train.maxsim import maxsim
 from numcolbert.train.model_setup import choose_device, packing
 from numcolbert.train.packed import PackedSettings, packed_tokens
 from numcolbert.train.packing import Arrays
-from numcolbert.train.padded import all_rows, document_groups, in_order, query_rows
-from numcolbert.train.step import StepResult
+from numcolbert.train.padded import all_rows, query_rows
+from numcolbert.train.step import StepResult, token_maxima
 from numcolbert.train.text_reader import TextSettings
 from numcolbert.types import Document
 
@@ -47,38 +49,35 @@ QUERIES_AT_ONCE = 256
 class DeepQuantStep(nn.Module):
     """From a batch to DeepQuant's loss."""
 
+    numbers: Tensor
+
     def __init__(self, packed: PackedDeepQuant, temperature: float) -> None:
         super().__init__()
         self.packed, self.temperature = packed, temperature
+        device = next(packed.parameters()).device
+        self.register_buffer("numbers", torch.tensor([packed.model.number_id], device=device))
 
     def forward(self, batch: Batch, *, measured: bool = False) -> StepResult:  # noqa: ARG002
-        model, settings = self.packed.model, self.packed.model.settings
-        asked, given = Numbers.of(batch.arrays, "query_"), Numbers.of(batch.arrays, "document_")
+        model, settings, size = self.packed.model, self.packed.model.settings, batch.queries
+        starts = batch.tokens.layout.starts.long()
+        asked = Numbers.of(batch.arrays, starts[:size], "query_")
+        given = Numbers.of(batch.arrays, starts[size : 3 * size], "document_")
         hidden = self.packed.hidden(batch.tokens, asked, given)
-        queries = self.packed.encode(hidden, batch.tokens, query_rows(batch), asked)
-        by_length = given.rows(batch.document_order)
-        parts, first = [], 0
-        for rows in document_groups(batch):
-            last = first + len(rows.mask)
-            parts.append(self.packed.encode(hidden, batch.tokens, rows, by_length.rows(slice(first, last))))
-            first = last
-        # Its cache would keep what a recorded step made for longer than the recording.
-        half = self.packed.backbone.dtype == torch.bfloat16
-        with torch.autocast(hidden.device.type, torch.bfloat16, enabled=half, cache_enabled=False):
-            scores = in_order([model.score(queries, part) for part in parts], batch, dim=1)
-        number = model.number_loss(asked, queries.exponent, queries.mantissa) + model.number_loss(
-            by_length, torch.cat([p.exponent for p in parts]), torch.cat([p.mantissa for p in parts])
-        )
-        vectors = in_order([p.given for p in parts], batch)
+        queries, documents = model.read(hidden, asked), model.read(hidden, given)
+        words = self.packed.is_word(batch.tokens, query_rows(batch))
+        vectors = model.words(hidden).to(self.packed.backbone.dtype)
+        text = token_maxima(vectors, batch, skipped=self.numbers).sums(words.float())
+        scores = model.score(text / words.sum(dim=1, keepdim=True).clamp(min=1), queries, documents)
         order = [
             model.order_loss(
                 queries.asked,
-                vectors[side],
+                documents.given[side],
                 (asked.value, asked.present),
                 (given.value[side], given.present[side]),
             )
-            for side in (slice(0, batch.queries), slice(batch.queries, None))  # the positives, the negatives
+            for side in (slice(0, size), slice(size, None))  # the positives, the negatives
         ]
+        number = model.number_loss(asked, queries) + model.number_loss(given, documents)
         return result_of(
             {
                 "retrieval": retrieval_loss(scores / self.temperature, batch.rivals()),
@@ -86,6 +85,15 @@ class DeepQuantStep(nn.Module):
                 "order": settings.order_weight * torch.stack(order).mean(),
             }
         )
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Texts that are ranked."""
+
+    words: Tensor  # [B, T, dim], unit length
+    is_word: Tensor  # [B, T], no padding, no number
+    numbers: NumberVectors
 
 
 def build_deepquant(
@@ -157,7 +165,7 @@ class DeepQuantRanker:
             for start in range(0, len(order), self.batch):
                 part = order[start : start + self.batch]
                 encoded = self._encode(*self._reader.documents([documents[i].text for i in part]))
-                rows = torch.tensor(part, device=encoded.words.device)
+                rows = torch.tensor(part, device=self._device)
                 self._groups.append((rows, encoded))
                 progress.advance(len(part))
 
@@ -168,19 +176,26 @@ class DeepQuantRanker:
             for start in range(0, len(queries), QUERIES_AT_ONCE):
                 part = queries[start : start + QUERIES_AT_ONCE]
                 encoded = self._encode(*self._reader.queries([query.text for query in part]))
-                scores = torch.empty(len(part), len(self._ids), device=encoded.words.device)
+                scores = torch.empty(len(part), len(self._ids), device=self._device)
                 with torch.inference_mode():
                     for rows, passages in self._groups:
-                        scores[:, rows] = self.model.score(encoded, passages)
+                        scores[:, rows] = self._score(encoded, passages)
                 best, found = scores.topk(min(k, len(self._ids)), dim=1)
                 for query, values, rows_ in zip(part, best.tolist(), found.tolist(), strict=True):
                     run[query.id] = {self._ids[row]: v for row, v in zip(rows_, values, strict=True)}
                 progress.advance(len(part))
         return run
 
-    def _encode(self, sequences: Sequence[Sequence[int]], numbers: Arrays) -> Encoded:
-        found = Numbers.of({n: torch.from_numpy(a).to(self._device) for n, a in numbers.items()})
+    def _encode(self, sequences: Sequence[Sequence[int]], arrays: Arrays) -> Encoded:
         with torch.inference_mode():
             tokens = packed_tokens(sequences, self._device)
-            hidden = self._packed.hidden(tokens, found)
-            return self._packed.encode(hidden, tokens, all_rows(tokens), found)
+            found = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
+            numbers = Numbers.of(found, tokens.layout.starts[:-1].long())
+            texts, hidden = all_rows(tokens), self._packed.hidden(tokens, numbers)
+            words = texts.of(self.model.words(hidden))
+            return Encoded(words, self._packed.is_word(tokens, texts), self.model.read(hidden, numbers))
+
+    def _score(self, queries: Encoded, passages: Encoded) -> Tensor:
+        text = maxsim(queries.words, passages.words, queries.is_word, passages.is_word)
+        count = queries.is_word.sum(dim=1, keepdim=True).clamp(min=1)
+        return self.model.score(text / count, queries.numbers, passages.numbers)

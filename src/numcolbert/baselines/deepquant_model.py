@@ -19,7 +19,6 @@ from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy, mse_loss, normalize
 
 from numcolbert.baselines.number_marks import EXPONENTS
-from numcolbert.train.maxsim import maxsim
 from numcolbert.train.packed import PackedBackbone, PackedSettings, PackedTokens
 from numcolbert.train.padded import Rows
 from numcolbert.train.text_reader import TextSettings
@@ -48,6 +47,7 @@ class DeepQuantSettings:
 class Numbers:
     """The numbers of some texts, M of each at most."""
 
+    begin: Tensor  # [B] long, where each text begins in the stream of tokens
     place: Tensor  # [B, M] long, where its token stands in the text; 0 where there is none
     present: Tensor  # [B, M] bool
     value: Tensor  # [B, M] float64
@@ -55,24 +55,24 @@ class Numbers:
     mantissa: Tensor  # [B, M] float32, 1..10
 
     @classmethod
-    def of(cls, arrays: Mapping[str, Tensor], prefix: str = "") -> Numbers:
+    def of(cls, arrays: Mapping[str, Tensor], begin: Tensor, prefix: str = "") -> Numbers:
         """From what `number_arrays` made."""
-        return cls(*(arrays[f"{prefix}number_{f.name}"] for f in fields(cls)))
+        return cls(begin, *(arrays[f"{prefix}number_{f.name}"] for f in fields(cls)[1:]))
 
-    def rows(self, chosen: Tensor | slice) -> Numbers:
-        return Numbers(*(getattr(self, f.name)[chosen] for f in fields(self)))
+    @property
+    def tokens(self) -> Tensor:
+        """[B, M], where each lies in the stream."""
+        return self.begin[:, None] + self.place
 
 
 @dataclass(slots=True)
-class Encoded:
-    """A batch of texts, encoded; M numbers at most."""
+class NumberVectors:
+    """What the model makes of the numbers of some texts."""
 
-    words: Tensor  # [B, T, dim], unit length
-    word_mask: Tensor  # [B, T], true for words: no padding, no number
-    asked: Tensor  # [B, M, 3, number_dim], numbers as a query's thresholds, one vector an operator
-    given: Tensor  # [B, M, 3, number_dim], numbers as a passage's values
+    present: Tensor  # [B, M]
+    asked: Tensor  # [B, M, 3, number_dim], as a query's thresholds, one vector an operator
+    given: Tensor  # [B, M, 3, number_dim], as a passage's values
     units: Tensor  # [B, M, number_dim]
-    number_mask: Tensor  # [B, M]
     operator: Tensor  # [B, 3], distribution
     alpha: Tensor  # [B]
     exponent: Tensor  # [B, M, EXPONENTS], predicted
@@ -125,68 +125,61 @@ class DeepQuant(nn.Module):
     def heads(self) -> list[nn.Parameter]:
         return [p for name, p in self.named_parameters() if not name.startswith("backbone.")]
 
-    def in_place(self, numbers: Numbers, begin: Tensor, tokens: int) -> Tensor:
-        """The embeddings of numbers where their tokens lie in a stream, [tokens, hidden], zero elsewhere.
-
-        `begin`: [texts], where each text begins.
-        """
+    def in_place(self, numbers: Numbers, tokens: int) -> Tensor:
+        """The embeddings of numbers where their tokens lie in a stream, [tokens, hidden], zero elsewhere."""
         embedded: Tensor = self.number(numbers.exponent, numbers.mantissa, numbers.value < 0)
-        embedded = embedded * numbers.present[..., None]
-        places = (begin[:, None] + numbers.place).reshape(-1)
-        return embedded.new_zeros(tokens, embedded.shape[-1]).index_add(0, places, embedded.flatten(0, 1))
+        embedded = (embedded * numbers.present[..., None]).flatten(0, 1)
+        return embedded.new_zeros(tokens, embedded.shape[-1]).index_add(
+            0, numbers.tokens.reshape(-1), embedded
+        )
 
-    def encode(self, hidden: Tensor, mask: Tensor, is_number: Tensor, numbers: Numbers) -> Encoded:
-        """From the hidden states of padded texts, [B, T, hidden]; the masks are [B, T]."""
-        place = numbers.place[..., None].expand(-1, -1, hidden.shape[-1])
-        at_number = hidden.gather(1, place)  # [B, M, hidden]
+    def words(self, hidden: Tensor) -> Tensor:
+        """Vectors of unit length, [..., dim]."""
+        return normalize(self.word(hidden), dim=-1)
+
+    def read(self, hidden: Tensor, numbers: Numbers) -> NumberVectors:
+        """What the hidden states of a stream, [tokens, hidden], say of the numbers in it."""
+        present, place = numbers.present, numbers.tokens.reshape(-1)
+        at_number = hidden.index_select(0, place).view(*present.shape, -1)  # [B, M, hidden]
         # The unit follows its number; behind the last word stands [SEP], which then means "no unit".
-        after = (place + 1).clamp(max=hidden.shape[1] - 1)
-        count = numbers.present.sum(dim=1, keepdim=True)
-        mean_number = (at_number * numbers.present[..., None]).sum(dim=1) / count.clamp(min=1)
-        shape = (*numbers.place.shape, len(OPERATORS), self.settings.number_dim)
-        return Encoded(
-            words=normalize(self.word(hidden), dim=-1),
-            word_mask=mask & ~is_number,
+        after = hidden.index_select(0, place + 1).view(*present.shape, -1)
+        count = present.sum(dim=1, keepdim=True)
+        mean_number = (at_number * present[..., None]).sum(dim=1) / count.clamp(min=1)
+        shape = (*present.shape, len(OPERATORS), self.settings.number_dim)
+        return NumberVectors(
+            present=present,
             asked=normalize(self.asked(at_number).view(shape), dim=-1),
             given=normalize(self.given(at_number).view(shape), dim=-1),
-            units=normalize(self.unit(hidden.gather(1, after)), dim=-1),
-            number_mask=numbers.present,
+            units=normalize(self.unit(after), dim=-1),
             operator=self.operator(mean_number).softmax(dim=-1),
-            alpha=self.alpha(hidden[:, 0]).sigmoid().squeeze(-1),
+            alpha=self.alpha(hidden.index_select(0, numbers.begin)).sigmoid().squeeze(-1),
             exponent=self.exponent(at_number),
             mantissa=self.mantissa(at_number).sigmoid().squeeze(-1),
         )
 
-    def score(self, queries: Encoded, passages: Encoded) -> Tensor:
-        """[queries, passages]"""
-        words = queries.word_mask.sum(dim=1).clamp(min=1)[:, None]
-        text = maxsim(queries.words, passages.words, queries.word_mask, passages.word_mask) / words
-        numeric = self.numeric(queries, passages)
-        has_number = queries.number_mask.any(dim=1)
-        alpha = torch.where(has_number, queries.alpha, 1.0)[:, None]
-        return alpha * text + (1 - alpha) * numeric
+    def score(self, text: Tensor, queries: NumberVectors, passages: NumberVectors) -> Tensor:
+        """`text` is the mean MaxSim over the words of a query; both are [queries, passages]."""
+        alpha = torch.where(queries.present.any(dim=1), queries.alpha, 1.0)[:, None]
+        return alpha * text + (1 - alpha) * self.numeric(queries, passages)
 
-    def numeric(self, queries: Encoded, passages: Encoded) -> Tensor:
+    def numeric(self, queries: NumberVectors, passages: NumberVectors) -> Tensor:
         """Over pairs of numbers, aligned by unit; -1 for passages without numbers. [queries, passages]"""
         weighted = queries.asked * queries.operator[:, None, :, None]  # [Q, M, 3, dim]
         # In float32 whatever the words are computed in: neighbouring numbers differ in the third digit.
-        with torch.autocast(weighted.device.type, enabled=False):
-            agreement = torch.einsum("qiod,pjod->qpij", weighted, passages.given)
-            similar = torch.einsum("qid,pjd->qpij", queries.units, passages.units)
+        agreement = torch.einsum("qiod,pjod->qpij", weighted, passages.given)
+        similar = torch.einsum("qid,pjd->qpij", queries.units, passages.units)
         similar = similar * self.settings.alignment_scale
-        similar = similar.masked_fill(~passages.number_mask[None, :, None, :], -1e4)
+        similar = similar.masked_fill(~passages.present[None, :, None, :], -1e4)
         aligned = (similar.softmax(dim=-1) * agreement).sum(dim=-1)  # [Q, P, M]
-        present = passages.number_mask.any(dim=1)[None, :, None]
-        aligned = torch.where(present, aligned, -1.0) * queries.number_mask[:, None, :]
-        return aligned.sum(dim=-1) / queries.number_mask.sum(dim=1).clamp(min=1)[:, None]
+        present = passages.present.any(dim=1)[None, :, None]
+        aligned = torch.where(present, aligned, -1.0) * queries.present[:, None, :]
+        return aligned.sum(dim=-1) / queries.present.sum(dim=1).clamp(min=1)[:, None]
 
-    def number_loss(self, numbers: Numbers, predicted_exponent: Tensor, predicted_mantissa: Tensor) -> Tensor:
+    def number_loss(self, numbers: Numbers, read: NumberVectors) -> Tensor:
         """Read each number back from its vector: cross-entropy of the exponent, MSE of the mantissa."""
         real = numbers.present
-        exponent = cross_entropy(
-            predicted_exponent.flatten(0, 1), numbers.exponent.flatten(), reduction="none"
-        )
-        mantissa = mse_loss(predicted_mantissa, numbers.mantissa / 10, reduction="none")
+        exponent = cross_entropy(read.exponent.flatten(0, 1), numbers.exponent.flatten(), reduction="none")
+        mantissa = mse_loss(read.mantissa, numbers.mantissa / 10, reduction="none")
         return ((exponent.view_as(mantissa) + mantissa) * real).sum() / real.sum().clamp(min=1)
 
     def order_loss(
@@ -196,8 +189,7 @@ class DeepQuant(nn.Module):
 
         Passage b belongs to query b. `asked` and `given`: [B, M, 3, dim]; the rest: values and masks, [B, M].
         """
-        with torch.autocast(asked.device.type, enabled=False):
-            agreement = torch.einsum("biod,bjod->bijo", asked, given)  # [B, M, M', 3]
+        agreement = torch.einsum("biod,bjod->bijo", asked, given)  # [B, M, M', 3]
         left, right = queries[0][:, :, None], passages[0][:, None, :]
         equal = (left - right).abs() <= 1e-6 * torch.maximum(left.abs(), right.abs())
         truth = torch.stack([equal, (right > left) & ~equal, (right < left) & ~equal], dim=-1)
@@ -224,17 +216,13 @@ class PackedDeepQuant(nn.Module):
         self.model, self.backbone = model, PackedBackbone(model.backbone, settings)
 
     def hidden(self, tokens: PackedTokens, *parts: Numbers) -> Tensor:
-        """`parts` are the numbers of the stream's texts, in their order: [tokens, hidden] in float32."""
-        starts, first, added = tokens.layout.starts.long(), 0, []
-        for numbers in parts:
-            begin = starts[first : first + len(numbers.place)]
-            added.append(self.model.in_place(numbers, begin, len(tokens.ids)))
-            first += len(numbers.place)
+        """`parts` are the numbers of the stream's texts: [tokens, hidden] in float32."""
+        added = [self.model.in_place(numbers, len(tokens.ids)) for numbers in parts]
         return self.backbone.hidden(tokens, torch.stack(added).sum(dim=0))
 
-    def encode(self, hidden: Tensor, tokens: PackedTokens, texts: Rows, numbers: Numbers) -> Encoded:
-        is_number = texts.of(tokens.ids) == self.model.number_id
-        return self.model.encode(texts.of(hidden), texts.mask, is_number, numbers)
+    def is_word(self, tokens: PackedTokens, texts: Rows) -> Tensor:
+        """[texts, width]: no padding, no number."""
+        return texts.mask & (texts.of(tokens.ids) != self.model.number_id)
 
 
 def _two_layers(inputs: int, outputs: int) -> nn.Sequential:
