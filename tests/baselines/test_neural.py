@@ -50,6 +50,7 @@ from numcolbert.errors import ModelError, UsageError  # noqa: E402
 from numcolbert.train import packing  # noqa: E402
 from numcolbert.train.batches import Batch, to_device  # noqa: E402
 from numcolbert.train.model_setup import ModelSettings  # noqa: E402
+from numcolbert.train.optimiser import make_optimiser  # noqa: E402
 from numcolbert.train.packed import PackedSettings, PackedTokens, packed_tokens  # noqa: E402
 from numcolbert.train.packing import BatchMaker, PackSettings  # noqa: E402
 from numcolbert.train.padded import all_rows  # noqa: E402
@@ -442,3 +443,20 @@ def test_a_step_in_half_precision_is_nearly_the_same(
         assert all(torch.isfinite(gradient).all() for gradient in part.values())
     whole, of_half = (torch.cat([g.flatten() for g in part.values()]) for part in (gradients, in_half))
     assert float((whole - of_half).norm() / whole.norm()) < 0.2
+
+
+def test_heads_learn_faster_than_the_backbone(backbone: str) -> None:
+    settings = OptimiserSettings(lr=0.01, head_factor=3.0)
+    deepquant, _ = build_deepquant(backbone)
+    masked_lm: Any = (model := build_splade(backbone))[0].auto_model
+    steps: list[tuple[Any, Any, Any]] = [
+        (SpladeStep(PackedSplade(model), SpladeSettings()), masked_lm.bert, masked_lm.cls.predictions.bias),
+        (DeepQuantStep(PackedDeepQuant(deepquant), 0.05), deepquant.backbone, deepquant.word.weight),
+    ]
+    for step, pretrained, head in steps:
+        optimiser = make_optimiser(step, settings, torch.device("cpu"))
+        rates = {id(p): group["lr"] for group in optimiser.param_groups for p in group["params"]}
+        of_backbone = [(n, p) for n, p in pretrained.named_parameters() if "pooler" not in n]
+        assert {rates[id(p)] for _, p in of_backbone} == {0.01}
+        assert rates[id(head)] == pytest.approx(0.03)
+        assert all(id(p) not in rates for n, p in pretrained.named_parameters() if "pooler" in n)

@@ -141,7 +141,7 @@ def train_deepquant(
     model.to(device)
     packed = PackedDeepQuant(model, packing(recipe, device))
     step = DeepQuantStep(packed, recipe.loss.retrieval_temperature)
-    fitted = fit(step, model.heads(), text, recipe, folder, kind=NumberBatchMaker)
+    fitted = fit(step, text, recipe, folder, kind=NumberBatchMaker)
     model.save(folder, text)
     return model, text, fitted
 

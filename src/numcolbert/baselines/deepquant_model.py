@@ -122,9 +122,6 @@ class DeepQuant(nn.Module):
         self.exponent = nn.Linear(hidden, EXPONENTS)
         self.mantissa = nn.Linear(hidden, 1)
 
-    def heads(self) -> list[nn.Parameter]:
-        return [p for name, p in self.named_parameters() if not name.startswith("backbone.")]
-
     def in_place(self, numbers: Numbers, tokens: int) -> Tensor:
         """The embeddings of numbers where their tokens lie in a stream, [tokens, hidden], zero elsewhere."""
         embedded: Tensor = self.number(numbers.exponent, numbers.mantissa, numbers.value < 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from numcolbert.baselines.rates import DivergedError
 from numcolbert.progress import Progress
 from numcolbert.train.batches import BatchStream
+from numcolbert.train.optimiser import make_optimiser, set_rates
 from numcolbert.train.packing import BatchMaker
-from numcolbert.train.recipe import OptimiserSettings, Recipe
+from numcolbert.train.recipe import Recipe
 from numcolbert.train.replay import GradientStep
 from numcolbert.train.schedule import Budget, lr_factor
 from numcolbert.train.step import StepResult
@@ -48,7 +49,6 @@ def retrieval_loss(scores: Tensor, rivals: Tensor) -> Tensor:
 
 def fit(
     step: nn.Module,
-    heads: Iterable[nn.Parameter],
     text: TextSettings,
     recipe: Recipe,
     folder: Path,
@@ -58,14 +58,14 @@ def fit(
 ) -> Fitted:
     """Train the parameters of `step`, which turns a batch into a `StepResult`, where they lie.
 
-    `heads` learn at the recipe's `head_factor`. `before_step` gets the share of the budget that is used: as
-    steps are recorded, what changes in their course must be written to tensors. Writes `folder/log.jsonl`.
+    `before_step` gets the share of the budget that is used: as steps are recorded, what changes in their
+    course must be written to tensors. Writes `folder/log.jsonl`.
     """
     run, optimiser = recipe.run, recipe.optimiser
     device = next(step.parameters()).device
     torch.set_float32_matmul_precision("high")
     step.train()
-    adam = make_optimiser(step, heads, optimiser, device)
+    adam = make_optimiser(step, optimiser, device)
     parameters = [parameter for group in adam.param_groups for parameter in group["params"]]
     records = device.type == "cuda" and run.compile != "off" and not recipe.model.dropout
     gradients = GradientStep(step, parameters, records=records)
@@ -80,9 +80,7 @@ def fit(
         Progress("train", run.steps or None, "steps") as progress,
     ):
         while (used := budget.progress(done)) < 1.0:
-            for group in adam.param_groups:
-                factor = lr_factor(used, optimiser.warmup, optimiser.decay)
-                group["lr"] = optimiser.lr * group["factor"] * factor
+            set_rates(adam, lr_factor(used, optimiser.warmup, optimiser.decay))
             if before_step is not None:
                 before_step(used)
             result = gradients(next(batches))
@@ -102,25 +100,3 @@ def fit(
             progress.advance()
     step.eval()
     return Fitted(done, done * optimiser.batch, time.monotonic() - start, last, gradients.replays)
-
-
-def make_optimiser(
-    module: nn.Module, heads: Iterable[nn.Parameter], settings: OptimiserSettings, device: torch.device
-) -> torch.optim.AdamW:
-    """AdamW as NumColBERT's trainer sets it up: heads faster, biases and normalisation not decayed."""
-    new = {id(parameter) for parameter in heads}
-    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
-    for name, parameter in module.named_parameters():
-        if parameter.requires_grad and "pooler" not in name:  # a sentence vector that nobody reads
-            groups.setdefault((id(parameter) in new, parameter.ndim > 1), []).append(parameter)
-    listed = [
-        {
-            "params": parameters,
-            "factor": settings.head_factor if head else 1.0,
-            "weight_decay": settings.weight_decay if matrix else 0.0,
-        }
-        for (head, matrix), parameters in groups.items()
-    ]
-    return torch.optim.AdamW(
-        listed, lr=settings.lr, betas=(settings.beta1, settings.beta2), fused=device.type == "cuda"
-    )

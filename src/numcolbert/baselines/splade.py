@@ -164,10 +164,7 @@ def train_splade(
     device = choose_device(recipe.run.device)
     model = build_splade(recipe.model.backbone, recipe.model.dropout).to(device)
     step = SpladeStep(PackedSplade(model, packing(recipe, device)), settings or SpladeSettings())
-    head = step.packed.head
-    # The decoder's weight is the word embedding, which belongs to the backbone.
-    heads = [*head.transform.parameters(), head.decoder.bias]
-    fitted = fit(step, heads, splade_text(model), recipe, folder, before_step=step.at)
+    fitted = fit(step, splade_text(model), recipe, folder, before_step=step.at)
     model.save_pretrained(str(folder), create_model_card=False)
     return model, fitted
 

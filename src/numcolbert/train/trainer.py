@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -39,9 +38,10 @@ from numcolbert.train.model_setup import (
     skipped_document_ids,
     text_settings,
 )
+from numcolbert.train.optimiser import make_optimiser, set_rates
 from numcolbert.train.packed import PackedEncoder, PackedSettings
 from numcolbert.train.processes import Processes
-from numcolbert.train.recipe import OptimiserSettings, Recipe
+from numcolbert.train.recipe import Recipe
 from numcolbert.train.replay import GradientStep
 from numcolbert.train.schedule import Budget, lr_factor
 from numcolbert.train.sources import unit_count
@@ -129,9 +129,6 @@ class Trainer:
             skipped_ids=skipped_document_ids(self.model),
             start=self._frozen_copy(packed) if recipe.loss.keep else None,
         )
-        for name, parameter in module.named_parameters():
-            if "pooler" in name:  # the backbone's sentence vector, which ColBERT has no use for
-                parameter.requires_grad_(False)
         return module.to(self.device).train()
 
     def _frozen_copy(self, packed: PackedSettings) -> PackedEncoder:
@@ -176,15 +173,13 @@ class Trainer:
 
     def _loop(self, batches: BatchStream) -> None:
         run, optimiser = self.recipe.run, self.recipe.optimiser
-        base = [group["lr"] for group in self.optimiser.param_groups]
         window = Window()
         total = run.steps or None
         with Progress("train", total and total - self.position.step, "steps") as progress:
             while not self._should_stop():
                 step = self.position.step
                 factor = lr_factor(self.budget.progress(step + 0.5), optimiser.warmup, optimiser.decay)
-                for group, lr in zip(self.optimiser.param_groups, base, strict=True):
-                    group["lr"] = lr * factor
+                set_rates(self.optimiser, factor)
                 if self.recipe.model.dropout:
                     torch.manual_seed(run.seed * 1_000_003 + step)  # so that a resumed run drops the same
                 logged = (step + 1) % run.log_every == 0 or step == 0
@@ -309,24 +304,3 @@ class Window:
         }
         self._reset()
         return found
-
-
-def make_optimiser(module: nn.Module, settings: OptimiserSettings, device: torch.device) -> torch.optim.AdamW:
-    """AdamW on float32 parameters: a small rate for the backbone, a larger one for what starts from nothing.
-
-    Biases and normalisation weights are not decayed.
-    """
-    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
-    for name, parameter in module.named_parameters():
-        if parameter.requires_grad:
-            pretrained, matrix = ".backbone." in f".{name}", parameter.ndim > 1
-            groups.setdefault((pretrained, matrix), []).append(parameter)
-    listed: list[dict[str, Any]] = [
-        {
-            "params": parameters,
-            "lr": settings.lr if pretrained else settings.lr * settings.head_factor,
-            "weight_decay": settings.weight_decay if matrix else 0.0,
-        }
-        for (pretrained, matrix), parameters in groups.items()
-    ]
-    return torch.optim.AdamW(listed, betas=(settings.beta1, settings.beta2), fused=device.type == "cuda")
