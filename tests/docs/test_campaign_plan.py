@@ -135,7 +135,11 @@ def test_the_campaign_holds_every_training_of_the_tables(planning: ModuleType, p
         changes = [value for key, value in pairwise(words) if key == "--set"]
         assert load_recipe(recipe, changes).run.start_share == _share(plan, runs[row["system"]]), row["name"]
     benchmarks = tuple(map(Path, plan.words["BENCHMARKS"]))
-    assert all(_recipe(plan, run).run.evaluate_at_end == benchmarks for run in plan.runs if run.recipe)
+    for run in (run for run in plan.runs if run.recipe):
+        ranked = _recipe(plan, run).run.evaluate_at_end
+        # Where a learning rate is tried out, development queries are enough to choose.
+        is_trial = run.baseline and run.name not in compared
+        assert set(ranked) <= set(benchmarks) if is_trial else ranked == benchmarks, run.name
     for name in {row["first"] for row in rows if row.get("first")} & runs.keys():
         assert runs[name].keep_depth == 1000, name
         # A baseline writes as many by itself; an average is ranked by a command of its own.
@@ -166,7 +170,8 @@ def test_every_tape_of_the_campaign_holds_what_its_readers_want(planning: Module
 def test_long_trainings_and_the_baseline_are_averaged_with_their_start(
     planning: ModuleType, plan: Any
 ) -> None:
-    long = {run.name for run in plan.runs if run.recipe and _recipe(plan, run).run.steps >= 12_000}
+    ours = [run for run in plan.runs if run.recipe and not run.baseline]
+    long = {run.name for run in ours if _recipe(plan, run).run.steps >= 12_000}
     averaged = [run for run in plan.runs if run.share]
     tried = {(run.after, str(run.share)) for run in averaged}
     parents = {*long, "colbert-ft-short-plain", "joint-plain", "all-round-plain"}
