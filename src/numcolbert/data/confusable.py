@@ -37,14 +37,19 @@ class Neighbours(Generic[Subject]):
         subjects: The dimension and the names of each.
         """
         self._subjects = subjects
+        self._places = {subject: place for place, subject in enumerate(subjects)}
+        self._with_word: dict[tuple[Hashable, str], list[Subject]] = {}
+        for subject, (dimension, phrases) in subjects.items():
+            for word in frozenset[str]().union(*phrases):
+                self._with_word.setdefault((dimension, word), []).append(subject)
         self._found: dict[Subject, list[Subject]] = {}
 
     def of(self, subject: Subject) -> list[Subject]:
         if subject not in self._found:
             dimension, phrases = self._subjects[subject]
-            self._found[subject] = [
-                other
-                for other, (its_dimension, its_phrases) in self._subjects.items()
-                if its_dimension == dimension and are_confusable(phrases, its_phrases)
-            ]
+            words = frozenset[str]().union(*phrases)
+            near = {other for word in words for other in self._with_word[dimension, word]}
+            confusable = [other for other in near if are_confusable(phrases, self._subjects[other][1])]
+            # In the order of the subjects: what is drawn of them must be the same on every machine.
+            self._found[subject] = sorted(confusable, key=self._places.__getitem__)
         return self._found[subject]
