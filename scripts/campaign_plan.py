@@ -12,6 +12,7 @@ What a run is, one of:
     commands = [[...], [...]]                   one after the other
     after, share = 0.1                          that run's model with so much of the weights it started from,
                                                 ranked on the benchmarks in words.BENCHMARKS
+    gate_length = 8                             of such a model: |Q| in its gate's formula
 
 When it starts:
     after = "name"                              once that run has ended well
@@ -54,6 +55,7 @@ class Run:
     command: tuple[str, ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
     share: float = 0.0
+    gate_length: int = 0
     after: str = ""
     alone: bool = False
     background: bool = False
@@ -117,6 +119,8 @@ def commands_of(run: Run, plan: Plan, work: Path) -> list[list[str]]:
 def _averaged(run: Run) -> list[list[str]]:
     trained = f"WORK/runs/{run.after}"
     average = ["-m", "numcolbert.train.average", trained, "--share", str(run.share), "-o", "RUN/model"]
+    if run.gate_length:
+        average += ["--gate-length", str(run.gate_length)]
     rank = ["-m", "numcolbert.train.evaluate", "RUN/model", "BENCHMARKS", "-o", "RUN/runs"]
     return [average, rank if run.keep_depth == USUAL_DEPTH else [*rank, "--depth", str(run.keep_depth)]]
 
@@ -156,6 +160,7 @@ def _check(run: Run, known: Mapping[str, Run]) -> None:
         (run.baseline and not run.recipe, "has a baseline and no recipe", "name the recipe of its data"),
         (run.rates and not run.baseline, "has rates and no baseline", "set optimiser.lr for a training"),
         (run.set and not run.recipe, "has settings and no recipe", "write them into its command"),
+        (run.gate_length and not run.share, "holds a gate and averages nothing", "give it a share"),
         (run.share and not run.after, "averages nothing", "name the training with after"),
         (not 0 <= run.share <= 1, f"has a share of {run.share:g}", "it lies between 0 and 1"),
         (run.background and run.alone, "is in the background and alone", "choose one of the two"),

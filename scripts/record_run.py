@@ -108,7 +108,10 @@ def record(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
 
 def averaged(chosen: argparse.Namespace) -> dict[str, Any]:
     run = recorded(chosen.average)
-    made_with = run["recipe"] | {"run": run["recipe"]["run"] | {"start_share": chosen.share}}
+    at_the_end = {"start_share": chosen.share} | (
+        {"gate_length": chosen.gate_length} if chosen.gate_length else {}
+    )
+    made_with = run["recipe"] | {"run": run["recipe"]["run"] | at_the_end}
     return run | {
         "run": chosen.name,
         "what": chosen.what,
@@ -127,6 +130,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--average", metavar="RUN", help="a recorded run, whose model was averaged")
     parser.add_argument("--share", type=float, help="of the start's weights in the average")
+    parser.add_argument("--gate-length", type=int, help="of the gate's formula in the average")
     parser.add_argument("--results", type=Path, help="results.json of the average")
     parser.add_argument("--recipe", required=True, help="built-in recipe that is closest")
     parser.add_argument("--name", required=True)

@@ -61,6 +61,7 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
     average = ["-m", "numcolbert.train.average", "w/runs/t", "--share", "0.2", "-o", "w/runs/a/model"]
     rank = ["-m", "numcolbert.train.evaluate", "w/runs/a/model", "b", "-o", "w/runs/a/runs"]
     assert started(after="t", share=0.2) == [average, rank]
+    assert started(after="t", share=0.2, gate_length=8) == [[*average, "--gate-length", "8"], rank]
     assert started(after="t", share=0.2, keep_depth=7) == [average, [*rank, "--depth", "7"]]
 
 
@@ -73,6 +74,7 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
         ('name = "a"\nrecipe = "x"\ncommand = ["y"]', "does not say what to start", "one of"),
         ('name = "a"\ncommands = [[]]', "does not say what to start", "one of"),
         ('name = "a"\nshare = 0.1', "averages nothing", "after"),
+        ('name = "a"\nrecipe = "x"\ngate_length = 8', "holds a gate", "share"),
         ('name = "a"\nshare = 2\nafter = "b"', "has a share of 2", "between 0 and 1"),
         ('name = "../a"\nrecipe = "x"', "is no name for a run", "letters"),
         ('name = "a"\nrecipe = "x"\nafter = "b"', "starts after 'b', which is no run", "name"),

@@ -7,8 +7,15 @@ import pytest
 import torch
 
 from numcolbert.errors import ModelError, UsageError
-from numcolbert.model.checkpoint import ColBERTSettings, add_gate, build_colbert, load_checkpoint
-from numcolbert.train.average import average, encoder_weights, main
+from numcolbert.model.checkpoint import (
+    ColBERTSettings,
+    add_gate,
+    build_colbert,
+    find_gate,
+    load_checkpoint,
+    save_checkpoint,
+)
+from numcolbert.train.average import average, encoder_weights, hold_gate, main
 from numcolbert.train.journal import read_log
 from numcolbert.train.recipe import load_recipe
 from numcolbert.train.trainer import train
@@ -32,6 +39,27 @@ def test_a_share_of_the_start_moves_the_encoder_and_leaves_the_gate(backbone: Pa
         torch.testing.assert_close(after[name], 0.75 * before[name] + 0.25 * tensor)
     average(model, start, 1.0)
     assert all(torch.equal(model.state_dict()[name], tensor) for name, tensor in start.items())
+
+
+def test_a_held_gate_rises_no_further(backbone: Path, tmp_path: Path) -> None:
+    model = add_gate(build_colbert(backbone, SMALL))
+    gate = find_gate(model)
+    assert gate is not None
+    with torch.no_grad():
+        gate.gate[-1].bias.fill_(50.0)  # saturated
+    inputs, lengths = torch.randn(1, 9, 16), torch.full((1, 1), 9)
+    assert gate.weigh(inputs, lengths)[1].max().item() == pytest.approx(9.0)
+    hold_gate(model, 0)
+    assert gate.query_length == "actual"
+    hold_gate(model, 4)
+    assert gate.weigh(inputs, lengths)[1].max().item() == pytest.approx(4.0)
+    save_checkpoint(model, tmp_path / "held")
+    again = find_gate(load_checkpoint(tmp_path / "held"))
+    assert again is not None and again.query_length == 4
+    with pytest.raises(UsageError, match="length is 1"):
+        hold_gate(model, 1)
+    with pytest.raises(UsageError, match="no gate"):
+        hold_gate(build_colbert(backbone, SMALL), 4)
 
 
 def test_wrong_shares_and_other_models_are_refused(backbone: Path) -> None:
@@ -60,9 +88,12 @@ def test_a_run_averages_at_its_end_as_the_command_does_afterwards(
         train(load_recipe("tiny-cpu", [*own, *changes]))
         return tmp_path / name
 
-    plain, averaged = run("plain"), run("averaged", "run.start_share=0.4")
-    assert main([str(plain), "--share", "0.4", "-o", str(tmp_path / "later")]) == 0
+    plain, averaged = run("plain"), run("averaged", "run.start_share=0.4", "run.gate_length=3")
+    later = ["--share", "0.4", "--gate-length", "3", "-o", str(tmp_path / "later")]
+    assert main([str(plain), *later]) == 0
     ours, theirs = load_checkpoint(averaged / "model"), load_checkpoint(tmp_path / "later")
+    held = [find_gate(model) for model in (ours, theirs)]
+    assert [gate and gate.query_length for gate in held] == [3, 3]
     for name, tensor in ours.state_dict().items():
         torch.testing.assert_close(tensor, theirs.state_dict()[name], atol=2e-3, rtol=2e-3)  # kept as float16
     scores = [

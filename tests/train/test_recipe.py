@@ -70,6 +70,8 @@ def test_a_recipe_extends_the_one_beside_it(tmp_path: Path) -> None:
         ("model.dropout=1.5", "lies between 0 and 1"),
         ("data.workers=-1", "must not be negative"),
         ("run.seed=-1", "must not be negative"),
+        ("run.gate_length=-1", "must not be negative"),
+        ("run.gate_length=1", "2 or more"),
         ("run.time_budget_s=-1", "must not be negative"),
         ("run.steps=0", "set run.steps or run.time_budget_s"),
         ("steps", "e.g. --set run.steps=100"),
@@ -80,6 +82,11 @@ def test_a_wrong_recipe_names_the_fix(change: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         load_recipe("default", [change])
     assert words in str(caught.value)
+
+
+def test_a_gate_that_is_not_there_cannot_be_held() -> None:
+    with pytest.raises(UsageError, match="does not have"):
+        load_recipe("colbert-ft", ["run.gate_length=8"])
 
 
 def test_a_missing_recipe_lists_those_there_are() -> None:

@@ -1,11 +1,12 @@
-"""Averages a trained encoder with the one it started from.
+"""Averages a trained encoder with the one it started from, and holds its gate.
 
-    python -m numcolbert.train.average RUN --share 0.2 -o MODEL
+    python -m numcolbert.train.average RUN --share 0.2 --gate-length 8 -o MODEL
 
 takes the folder that `numcolbert train` leaves behind and builds the start anew from its recipe. What
 training changes most is often what it learns by heart; a share of the start's weights takes some of that
-back. Choose the share on development queries (`python -m numcolbert.train.evaluate MODEL BENCHMARK/dev ...`);
-`run.start_share` then does the same at the end of a training.
+back. A gate may rise to the length of the query, more than a search in a large collection wants: with
+a length of its own it cannot. Choose both on development queries (`python -m numcolbert.train.evaluate MODEL
+BENCHMARK/dev ...`); `run.start_share` and `run.gate_length` then do the same at the end of a training.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
@@ -55,6 +56,18 @@ def average(model: MultiVectorEncoder, start: Mapping[str, Tensor], share: float
             own[name].lerp_(before.to(own[name]), share)
 
 
+def hold_gate(model: MultiVectorEncoder, length: int) -> None:
+    """Let the gate of every query rise to `length` at most, in place; 0 leaves it as it was trained."""
+    if not length:
+        return
+    gate: Any = find_gate(model)
+    if gate is None:
+        raise UsageError("The model has no gate to hold.", hint="leave out the gate's length")
+    if length < 2:
+        raise UsageError(f"The gate's length is {length}.", hint="it is 2 or more")
+    gate.query_length = length
+
+
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
@@ -64,6 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("run", type=Path, help="folder of a finished training")
     parser.add_argument("--share", type=float, required=True, help="of the start's weights, from 0 to 1")
+    parser.add_argument("--gate-length", type=int, default=0, help="|Q| in the gate's formula")
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--overwrite", action="store_true")
     chosen = parser.parse_args(arguments)
@@ -73,6 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     start = build_model(settings, choose_device("cpu"))
     model = load_checkpoint(chosen.run / "model")
     average(model, encoder_weights(start), chosen.share)
+    hold_gate(model, chosen.gate_length)
     save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)
     return 0
 

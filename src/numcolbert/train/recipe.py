@@ -55,6 +55,7 @@ class RunSettings:
     resume: bool = False
     save_fp16: bool = False
     start_share: float = 0.0
+    gate_length: int = 0
 
 
 @dataclass(frozen=True)
@@ -158,6 +159,12 @@ def _check(recipe: Recipe) -> None:
         raise UsageError(
             "data.triples stands beside data.pools or data.general.", hint="use either the file or the pools"
         )
+    if run.gate_length == 1:
+        raise UsageError(
+            "run.gate_length is 1.", hint="0 leaves the gate as it is trained, else it is 2 or more"
+        )
+    if run.gate_length and not recipe.model.gated:
+        raise UsageError("run.gate_length holds a gate that the model does not have.", hint="leave it out")
     for name, value, low, high in [
         ("optimiser.warmup", optimiser.warmup, 0.0, 1.0),
         ("model.gate.threshold", recipe.model.gate.threshold, 0.0, 1.0),
@@ -191,6 +198,7 @@ def _check(recipe: Recipe) -> None:
         ("run.time_budget_s", run.time_budget_s),
         ("run.eval_every", run.eval_every),
         ("run.checkpoint_every", run.checkpoint_every),
+        ("run.gate_length", run.gate_length),
     ]:
         if number < 0:
             raise UsageError(f"{name} is {number}.", hint="it must not be negative")

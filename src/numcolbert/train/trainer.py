@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from numcolbert.errors import ModelError
 from numcolbert.model.checkpoint import find_gate, save_checkpoint
 from numcolbert.progress import Progress
-from numcolbert.train.average import average, encoder_weights
+from numcolbert.train.average import average, encoder_weights, hold_gate
 from numcolbert.train.batches import BatchStream
 from numcolbert.train.benchmarks import Benchmark
 from numcolbert.train.evaluate import Ranker, Result, collect, evaluate, save_results
@@ -250,6 +250,7 @@ class Trainer:
     def _finish(self, outcome: Outcome) -> None:
         """Save the model first: an evaluation that fails must not cost the training."""
         average(self.model, self._before, self.recipe.run.start_share)
+        hold_gate(self.model, self.recipe.run.gate_length)
         save_checkpoint(self.model, self.output / "model", half=self.recipe.run.save_fp16, overwrite=True)
         if self.at_end and not outcome.interrupted:
             outcome.results = self._evaluate(self.at_end, self.output / "runs")
