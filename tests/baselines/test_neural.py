@@ -435,7 +435,7 @@ def test_a_step_in_half_precision_is_nearly_the_same(
         result.loss.backward()
         gradients = {name: p.grad for name, p in step.named_parameters() if p.grad is not None}
         assert {gradient.dtype for gradient in gradients.values()} == {torch.float32}
-        found.append((float(result.loss), gradients))
+        found.append((float(result.loss.detach()), gradients))
     (full, gradients), (half, in_half) = found
     assert half == pytest.approx(full, rel=0.05)
     assert gradients.keys() == in_half.keys() and len(gradients) > 20
