@@ -3,16 +3,14 @@
     OUT/campaign.log               what happened, readable as it is
     OUT/campaign.tar.xz.1-of-3     the parts of one archive: cat OUT/campaign.tar.xz.* | tar xJ
 
-Of every run: recipe, logs, results and TREC runs with their notes, cut to a depth, without development
-queries and without those that switch the gate off; models where the plan says so. A run is packed when it
-ends: what is in OUT is always whole, and may be fetched while others go on. What does not fit is left out,
-the least important first: models, then deep runs (in their place the usual depth), then all TREC runs; of
-each kind those that stand last in the plan.
+Of every run: recipe, logs, results and TREC runs with their notes, cut to a depth, without those that switch
+the gate off; models where the plan says so. A run is packed when it ends: what is in OUT is always whole, and
+may be fetched while others go on. What does not fit is left out, the least important first: models, then deep
+runs (in their place the usual depth), then all TREC runs; of each kind those that stand last in the plan.
 """
 
 from __future__ import annotations
 
-import json
 import lzma
 import shutil
 import tarfile
@@ -254,20 +252,14 @@ def _trec_runs(folder: Path, depth: int) -> Files:
         # The note is written when the run is whole: one without was cut off.
         if path.suffix != ".trec" or path.name.endswith(".ungated.trec") or not note.is_file():
             continue
-        if not _is_development(note):
-            yield path, cut(path.read_bytes(), depth)
-            yield note, note.read_bytes()
+        yield path, cut(path.read_bytes(), depth)
+        yield note, note.read_bytes()
 
 
 def _files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         if path.is_file() and not set(NOT_KEPT) & set(path.relative_to(folder).parts):
             yield path
-
-
-def _is_development(note: Path) -> bool:
-    """By the name of the benchmark: the tables show 'msmarco-dev', but not 'openfinquant/dev'."""
-    return str(json.loads(note.read_text(encoding="utf-8"))["benchmark"]).split("/")[-1] == "dev"
 
 
 def cut(run: bytes, depth: int) -> bytes:

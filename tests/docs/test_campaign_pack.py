@@ -93,6 +93,7 @@ def test_what_is_packed_comes_back(campaign: ModuleType, work: Path, tmp_path: P
         *("campaign.log", "plan.toml", "logs/trained.log"),
         *("runs/trained/results.json", "runs/trained/model/model.safetensors"),
         *("runs/trained/runs/fin.gated.trec", "runs/trained/runs/fin.gated.made-on.json"),
+        *("runs/trained/runs/fin-dev.gated.trec", "runs/trained/runs/fin-dev.gated.made-on.json"),
         *("runs/trained/runs/msmarco-dev.gated.trec", "runs/trained/runs/msmarco-dev.gated.made-on.json"),
         *("runs/averaged/runs/results.json",),
         *("runs/averaged/runs/fin.plain.trec", "runs/averaged/runs/fin.plain.made-on.json"),
