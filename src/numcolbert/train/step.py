@@ -173,7 +173,9 @@ def _counted(documents: Rows, batch: Batch, skipped: object) -> Tensor:
     """Which tokens of documents count: those of their own, without the skipped ones."""
     if not isinstance(skipped, Tensor):
         return documents.mask
-    return documents.mask & ~torch.isin(documents.of(batch.tokens.ids), skipped)
+    # Not torch.isin: what it does with short lists may ask the device for a value, and steps are recorded.
+    left_out = (documents.of(batch.tokens.ids)[..., None] == skipped).any(dim=-1)
+    return documents.mask & ~left_out
 
 
 def _any_mention(batch: Batch) -> Tensor:
