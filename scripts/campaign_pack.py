@@ -102,10 +102,11 @@ class Packer:
             self.say(f"'{name}' cannot be packed now: {error}")
 
     def _add(self, names: Sequence[str] | None) -> None:
+        known = {*self._pieces, *self._refused}
         wanted = [
             (kind, run)
             for kind, run in _wanted(self.work)
-            if run is None or ((names is None or run.name in names) and (run.name, kind) not in self._known())
+            if run is None or ((names is None or run.name in names) and (run.name, kind) not in known)
         ]
         making = []
         for kind, run in wanted:
@@ -124,9 +125,6 @@ class Packer:
         for kind, name, blocks in making:
             self._pieces[name, kind] = Piece(kind, name, b"".join(block.result() for block in blocks))
         self._write(is_last=names is None)
-
-    def _known(self) -> set[tuple[str, Kind]]:
-        return {*self._pieces, *self._refused}
 
     def _write(self, *, is_last: bool) -> None:
         order = [(run.name if run else CAMPAIGN, kind) for kind, run in _wanted(self.work)]

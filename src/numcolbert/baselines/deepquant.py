@@ -32,7 +32,7 @@ from numcolbert.progress import Progress
 from numcolbert.train.batches import Batch
 from numcolbert.train.maxsim import maxsim
 from numcolbert.train.model_setup import choose_device, packing
-from numcolbert.train.packed import PackedSettings, packed_tokens
+from numcolbert.train.packed import PackedSettings, compute_dtype, packed_tokens
 from numcolbert.train.packing import Arrays
 from numcolbert.train.padded import all_rows, query_rows
 from numcolbert.train.step import StepResult, token_maxima
@@ -152,8 +152,8 @@ class DeepQuantRanker:
     def __init__(self, model: DeepQuant, text: TextSettings, batch: int = 256) -> None:
         self.model, self.batch = model.eval(), batch
         self._device = next(model.parameters()).device
-        dtype = torch.bfloat16 if self._device.type == "cuda" else torch.float32
-        self._packed, self._reader = PackedDeepQuant(model, PackedSettings(dtype)), NumberReader(text)
+        self._packed = PackedDeepQuant(model, PackedSettings(compute_dtype(self._device)))
+        self._reader = NumberReader(text)
         self._ids: list[str] = []
         self._groups: list[tuple[Tensor, Encoded]] = []
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import AddedToken, Tokenizer
 
-from numcolbert.baselines.number_marks import NUMBER_TOKEN, exponent_and_mantissa, mark_numbers
+from numcolbert.baselines.number_marks import NUMBER_TOKEN, MarkedText, exponent_and_mantissa, mark_numbers
 from numcolbert.data.triple import Passage, Triple
 from numcolbert.train.packing import Arrays, BatchMaker, PackSettings, flat_ids
 from numcolbert.train.text_reader import TextReader, TextSettings
@@ -41,18 +41,20 @@ class NumberReader:
 
     def queries(self, texts: Sequence[str]) -> tuple[list[list[int]], Arrays]:
         marked = [mark_numbers(text) for text in texts]
-        ids = [tokens.ids for tokens in self._reader.queries([m.text for m in marked])]
-        return ids, self._numbers(ids, [m.values for m in marked], MOST_IN_QUERY)
+        read = self._reader.queries([m.text for m in marked])
+        return self._with_numbers([tokens.ids for tokens in read], marked, MOST_IN_QUERY)
 
     def documents(self, texts: Sequence[str]) -> tuple[list[list[int]], Arrays]:
         marked = [mark_numbers(text) for text in texts]
-        ids = self._reader.documents([m.text for m in marked])
-        return ids, self._numbers(ids, [m.values for m in marked], MOST_IN_DOCUMENT)
+        return self._with_numbers(self._reader.documents([m.text for m in marked]), marked, MOST_IN_DOCUMENT)
 
-    def _numbers(self, ids: Sequence[list[int]], values: Sequence[Sequence[float]], most: int) -> Arrays:
+    def _with_numbers(
+        self, ids: list[list[int]], marked: Sequence[MarkedText], most: int
+    ) -> tuple[list[list[int]], Arrays]:
+        values = [m.values for m in marked]
         columns = min(most, max(1, max(map(len, values), default=0)))
         starts = np.concatenate([[0], np.cumsum([len(sequence) for sequence in ids])])
-        return number_arrays(flat_ids(ids) == self._number, starts, values, columns)
+        return ids, number_arrays(flat_ids(ids) == self._number, starts, values, columns)
 
 
 class NumberBatchMaker(BatchMaker):

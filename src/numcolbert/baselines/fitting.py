@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from numcolbert.baselines.rates import DivergedError
 from numcolbert.progress import Progress
 from numcolbert.train.batches import BatchStream
+from numcolbert.train.model_setup import can_record
 from numcolbert.train.optimiser import make_optimiser, set_rates
 from numcolbert.train.packing import BatchMaker
 from numcolbert.train.recipe import Recipe
@@ -67,8 +68,7 @@ def fit(
     step.train()
     adam = make_optimiser(step, optimiser, device)
     parameters = [parameter for group in adam.param_groups for parameter in group["params"]]
-    records = device.type == "cuda" and run.compile != "off" and not recipe.model.dropout
-    gradients = GradientStep(step, parameters, records=records)
+    gradients = GradientStep(step, parameters, records=can_record(recipe, device))
     # A tape holds the tokens of NumColBERT; the same triples are drawn once more, for other tokens.
     feed = FeedSettings(replace(recipe.data, tape=None), text, optimiser.batch, run.seed, kind=kind)
     budget, done, last = Budget(run.steps, run.time_budget_s), 0, float("nan")

@@ -23,8 +23,17 @@ from numcolbert.progress import Progress
 from numcolbert.train.batches import Batch
 from numcolbert.train.maxsim import best_tokens
 from numcolbert.train.model_setup import choose_device, packing
-from numcolbert.train.packed import PackedBackbone, PackedSettings, PackedTokens, dense, norm, packed_tokens
+from numcolbert.train.packed import (
+    PackedBackbone,
+    PackedSettings,
+    PackedTokens,
+    compute_dtype,
+    dense,
+    norm,
+    packed_tokens,
+)
 from numcolbert.train.padded import Rows, all_rows, document_groups, in_order, query_rows
+from numcolbert.train.ranking import parts_by_length, tokenise
 from numcolbert.train.step import StepResult
 from numcolbert.train.text_reader import TextReader, TextSettings
 from numcolbert.types import Document
@@ -38,8 +47,6 @@ QUERY_LENGTH, DOCUMENT_LENGTH = 64, 128
 """Tokens kept of a text."""
 FIRST_BIAS = -5.0
 """Logits of unrelated words lie around 0 with a spread of 1: so at first only close words are active."""
-TOKENS_AT_ONCE = 1 << 15
-"""Tokens of a collection encoded together."""
 
 
 @dataclass(frozen=True)
@@ -178,9 +185,8 @@ class Splade:
     """Ranks a collection by the dot product of sparse vectors, exactly."""
 
     def __init__(self, model: SparseEncoder) -> None:
-        dtype = torch.bfloat16 if model.device.type == "cuda" else torch.float32
         self.model, self._device = model.eval(), model.device
-        self._packed = PackedSplade(model, PackedSettings(dtype))
+        self._packed = PackedSplade(model, PackedSettings(compute_dtype(model.device)))
         self._reader = TextReader(splade_text(model))
         self._ids: list[str] = []
         self._documents: Tensor | None = None  # [documents, vocabulary], sparse CSR
@@ -191,12 +197,14 @@ class Splade:
         return len(self._documents.values()) / len(self._ids) if self._documents is not None else 0.0
 
     def index(self, corpus: Iterable[Document]) -> None:
-        documents = sorted(corpus, key=lambda document: len(document.text))
-        self._ids = [document.id for document in documents]
+        documents = list(corpus)
+        sequences = tokenise(self._reader, [document.text for document in documents])
+        parts = parts_by_length(sequences)
+        self._ids = [documents[row].id for part in parts for row in part]
         counts, columns, values = [], [], []
         with Progress("encode", len(documents), "documents") as progress:
-            for part in _parts(documents):
-                vectors = self._encode(self._reader.documents([document.text for document in part]))
+            for part in parts:
+                vectors = self._encode([sequences[row] for row in part])
                 rows, active = vectors.nonzero(as_tuple=True)
                 counts.append(torch.bincount(rows, minlength=len(part)))
                 columns.append(active.int())
@@ -234,14 +242,3 @@ class Splade:
         with torch.inference_mode():
             tokens = packed_tokens(sequences, self._device)
             return self._packed.vectors(self._packed.states(tokens), all_rows(tokens))
-
-
-def _parts(documents: Sequence[Document]) -> list[Sequence[Document]]:
-    """Cut documents, shortest first, where a padded batch would exceed the limit (3 characters a token)."""
-    parts, start = [], 0
-    for position, document in enumerate(documents):
-        tokens = min(len(document.text) // 3 + 8, 128)
-        if position > start and (position + 1 - start) * tokens > TOKENS_AT_ONCE:
-            parts.append(documents[start:position])
-            start = position
-    return [*parts, documents[start:]]

@@ -32,7 +32,7 @@ from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_
 from numcolbert.train.fingerprint import write_note
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.model_setup import choose_device, skipped_document_ids, text_settings
-from numcolbert.train.packed import PackedEncoder, PackedSettings
+from numcolbert.train.packed import PackedEncoder, PackedSettings, compute_dtype
 from numcolbert.train.ranking import (
     EncodedQueries,
     Group,
@@ -85,8 +85,7 @@ class Ranker:
     @classmethod
     def of(cls, model: Any, *, precision: str = "bf16") -> Ranker:
         device = model.device
-        dtype = torch.bfloat16 if precision == "bf16" and device.type == "cuda" else torch.float32
-        encoder = PackedEncoder(model, PackedSettings(dtype))
+        encoder = PackedEncoder(model, PackedSettings(compute_dtype(device, precision)))
         return cls(
             encoder, find_gate(model), TextReader(text_settings(model)), device, skipped_document_ids(model)
         )

@@ -17,7 +17,7 @@ from numcolbert.model.checkpoint import (
     build_colbert,
     load_checkpoint,
 )
-from numcolbert.train.packed import PackedSettings
+from numcolbert.train.packed import PackedSettings, compute_dtype
 from numcolbert.train.text_reader import TextSettings
 
 if TYPE_CHECKING:
@@ -83,13 +83,17 @@ def skipped_document_ids(model: MultiVectorEncoder) -> Tensor | None:
 
 def packing(recipe: Recipe, device: torch.device) -> PackedSettings:
     """How the packed encoder of a training on `device` computes."""
-    cuda = device.type == "cuda"
     return PackedSettings(
-        dtype=torch.bfloat16 if recipe.run.precision == "bf16" and cuda else torch.float32,
+        dtype=compute_dtype(device, recipe.run.precision),
         attention=recipe.run.attention,
-        compile_layers=recipe.run.compile == "on" or (recipe.run.compile == "auto" and cuda),
+        compile_layers=recipe.run.compile == "on" or (recipe.run.compile == "auto" and device.type == "cuda"),
         dropout=recipe.model.dropout,
     )
+
+
+def can_record(recipe: Recipe, device: torch.device) -> bool:
+    """Whether steps may be recorded and replayed; dropout draws anew in every one."""
+    return device.type == "cuda" and recipe.run.compile != "off" and not recipe.model.dropout
 
 
 def choose_device(wanted: str) -> torch.device:

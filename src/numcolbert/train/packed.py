@@ -48,6 +48,11 @@ class PackedSettings:
     """While it trains."""
 
 
+def compute_dtype(device: torch.device, precision: str = "bf16") -> torch.dtype:
+    """What a model is computed in where `precision` is wanted: half precision on a GPU only."""
+    return torch.bfloat16 if precision == "bf16" and device.type == "cuda" else torch.float32
+
+
 def packed_tokens(sequences: Sequence[Sequence[int]], device: torch.device) -> PackedTokens:
     """Texts without padding or filling, as they are ranked."""
     lengths = np.array([len(s) for s in sequences], np.int64)

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from numcolbert.progress import Progress
-from numcolbert.train.packed import PackedEncoder, packed_tokens
+from numcolbert.train.packed import PackedEncoder, PackedTokens, packed_tokens
 from numcolbert.train.packing import flat_ids
+from numcolbert.train.padded import all_rows
 from numcolbert.train.text_reader import TextReader
 
 TOKENS_AT_ONCE = 32_768
@@ -42,13 +43,6 @@ class EncodedQueries:
     """Per query, the characters of each token in the query's text."""
 
 
-def _encode_stream(
-    encoder: PackedEncoder, sequences: Sequence[Sequence[int]], device: torch.device
-) -> tuple[Tensor, Tensor]:
-    hidden = encoder.hidden(packed_tokens(sequences, device))
-    return hidden, encoder.project(hidden)
-
-
 def tokenise(reader: TextReader, texts: Sequence[str]) -> list[list[int]]:
     sequences: list[list[int]] = []
     with Progress("tokenise", len(texts), "documents") as progress:
@@ -68,36 +62,32 @@ def encode_documents(
     store: torch.dtype = torch.float16,
 ) -> list[Group]:
     """All documents, shortest first, in groups of one padded length each."""
-    lengths = np.array([len(s) for s in sequences], np.int64)
-    order = np.argsort(lengths, kind="stable")
     groups: list[Group] = []
     with torch.no_grad(), Progress("encode", len(sequences), "documents") as progress:
-        for rows in _parts(order, lengths):
-            chosen = [sequences[row] for row in rows]
-            vectors = _encode_stream(encoder, chosen, device)[1].to(store)
-            groups.append(Group(rows, _padded(vectors, chosen, skipped_ids)))
+        for rows in parts_by_length(sequences):
+            tokens = packed_tokens([sequences[row] for row in rows], device)
+            groups.append(Group(rows, _padded(encoder(tokens).to(store), tokens, skipped_ids)))
             progress.advance(len(rows))
     return groups
 
 
-def _parts(order: NDArray[np.int64], lengths: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Cut documents in order of length where a part has enough tokens."""
+def parts_by_length(sequences: Sequence[Sequence[int]]) -> list[NDArray[np.int64]]:
+    """Rows in the order of length, cut where a part has enough tokens."""
+    lengths = np.array([len(s) for s in sequences], np.int64)
+    order = np.argsort(lengths, kind="stable")
     share = (np.cumsum(lengths[order]) - 1) // TOKENS_AT_ONCE
     return [part for part in np.split(order, np.flatnonzero(np.diff(share)) + 1) if len(part)]
 
 
 def _padded(
-    vectors: Tensor, sequences: Sequence[Sequence[int]], skipped_ids: Tensor | None
+    vectors: Tensor, tokens: PackedTokens, skipped_ids: Tensor | None
 ) -> Tensor:  # [documents, longest, dim]
-    lengths = torch.tensor([len(s) for s in sequences], device=vectors.device)
-    starts = (lengths.cumsum(0) - lengths)[:, None]
-    place = torch.arange(int(lengths.max()), device=vectors.device)[None, :]
-    rows = torch.where(place < lengths[:, None], starts + place, starts)
+    texts = all_rows(tokens)
+    first = texts.places[:, :1]
+    kept = texts.mask
     if skipped_ids is not None:
-        ids = torch.from_numpy(flat_ids(sequences)).to(vectors.device)
-        skipped = torch.isin(ids, skipped_ids)[rows]
-        rows = torch.where(skipped, starts, rows)  # the first token, [CLS], is never skipped
-    return vectors[rows]
+        kept = kept & ~torch.isin(texts.of(tokens.ids), skipped_ids)
+    return vectors[torch.where(kept, texts.places, first)]  # the first token, [CLS], is never skipped
 
 
 def encode_queries(
@@ -117,8 +107,8 @@ def encode_queries(
     pieces = []
     with torch.no_grad():
         for start in range(0, len(sequences), 512):
-            hidden, vectors = _encode_stream(encoder, sequences[start : start + 512], device)
-            pieces.append((hidden, vectors))
+            hidden = encoder.hidden(packed_tokens(sequences[start : start + 512], device))
+            pieces.append((hidden, encoder.project(hidden)))
         vectors = torch.cat([v for _, v in pieces])
         gates = torch.ones(len(vectors), device=device)
         probabilities = torch.zeros_like(gates)

@@ -33,6 +33,7 @@ from numcolbert.train.losses import NumColBERTLoss
 from numcolbert.train.measures import as_it_ranks
 from numcolbert.train.model_setup import (
     build_model,
+    can_record,
     choose_device,
     packing,
     skipped_document_ids,
@@ -101,11 +102,8 @@ class Trainer:
         self.gradients = GradientStep(
             self.processes.wrap(self.module),
             self.parameters,
-            # Dropout draws anew in every step, and several processes average gradients in between.
-            records=self.device.type == "cuda"
-            and run.compile != "off"
-            and self.processes.count == 1
-            and not recipe.model.dropout,
+            # Several processes average gradients in between.
+            records=self.processes.count == 1 and can_record(recipe, self.device),
         )
         self._stop_asked = False
         self._ranker: Ranker | None = None
