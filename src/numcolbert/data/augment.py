@@ -5,6 +5,7 @@ Everything here returns what it really wrote, so that the caller recomputes the 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from random import Random
 
@@ -12,6 +13,8 @@ from numcolbert.data.pool import Concept, Unit
 from numcolbert.data.triple import same_value
 from numcolbert.data.writing import WrittenNumber, digits_of, read_number, round_to, same_number
 from numcolbert.types import Operator, Span
+
+_SIGN = re.compile(r"(?:negative|minus|[-−–])\s*", re.IGNORECASE)
 
 # Scale words one may take instead of another when the new value asks for it, in the same spelling.
 _SCALE_FAMILIES: tuple[tuple[tuple[float, str], ...], ...] = (
@@ -84,15 +87,23 @@ def rewrite_value(
     """Put another value into a sentence, in the style of the one that stands there.
 
     Returns the new sentence and the value it states (rounded as the style asks), or None where the surface is
-    not understood: words, fractions, or digits that do not say `old_value`.
+    not understood: words, fractions, or digits that do not say `old_value`. A negative value can only be
+    replaced by another.
     """
     start, end = value_span
+    sign = 1.0
+    if old_value < 0:  # "negative $51 million", "minus 0.2 %": the sign stays, wherever it stands
+        if new_value >= 0:
+            return None
+        sign = -1.0
+        if written_sign := _SIGN.match(text, start, end):
+            start = written_sign.end()
     style = read_number(text[start:end])
-    if style is None or not same_number(style.value, old_value, 1e-9):
+    if style is None or not same_number(sign * style.value, old_value, 1e-9):
         return None
-    extra = 0 if style.decimals or old_value >= 100 else int(rng.random() < 0.3)
-    written, stated = write_like(new_value, style, extra)
-    return text[:start] + written + text[end:], stated
+    extra = 0 if style.decimals or abs(old_value) >= 100 else int(rng.random() < 0.3)
+    written, stated = write_like(sign * new_value, style, extra)
+    return text[:start] + written + text[end:], sign * stated
 
 
 def value_beside(value: float, direction: int, rng: Random, near: float, *, whole: bool = False) -> float:

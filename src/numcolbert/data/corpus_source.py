@@ -10,12 +10,14 @@ from random import Random
 
 from numcolbert.data.asking import ask
 from numcolbert.data.augment import concept_phrase, convert, value_beside
+from numcolbert.data.below_zero import with_values_below_zero
 from numcolbert.data.confusable import Neighbours, phrases_of
 from numcolbert.data.corpus_passages import TRIES, CorpusPassages, is_natural
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.mention_table import MentionTable
 from numcolbert.data.pool import Pool, Unit
 from numcolbert.data.queries import Asked, QueryStyle
+from numcolbert.data.synonyms import Rewording
 from numcolbert.data.triple import (
     Passage,
     QueryCondition,
@@ -40,11 +42,14 @@ class CorpusSource:
     def __init__(
         self, pool: Pool, vocabulary: Vocabulary, held_out: HeldOut, settings: TripleSettings
     ) -> None:
+        if settings.below_zero:
+            pool = with_values_below_zero(pool, settings.below_zero, Random(pool.name))
         self.name = pool.name
         self.settings = settings
         self._held_out = held_out
         self._unseen_phrases = {(concept.lower(), dimension) for concept, dimension in held_out.pairs}
         self._vocabulary = vocabulary
+        self._rewording = Rewording(held_out)
         self._table = table = MentionTable(pool, vocabulary, held_out, settings.minimum_values)
         if not table.pair_count:
             raise InputError(
@@ -131,9 +136,18 @@ class CorpusSource:
             base_high, _NO_SPAN,
         )  # fmt: skip
         phrase = concept_phrase(concept, rng, settings.concept_expansion)
+        if settings.synonyms and rng.random() < settings.synonyms:
+            phrase = self._reworded(phrase, unit.dimension, rng)
         if (phrase.lower(), unit.dimension) in self._unseen_phrases:
             phrase = concept.name  # a variant of this concept is the name of a held-out one
         return condition, Asked(phrase, operator, low, unit, high)
+
+    def _reworded(self, phrase: str, dimension: str, rng: Random) -> str:
+        """With one or two parts exchanged, where there is something to exchange."""
+        for _ in range(rng.choice((1, 2))):
+            others = self._rewording.of(phrase, dimension)
+            phrase = rng.choice(others) if others else phrase
+        return phrase
 
     def _threshold(
         self, row: int, pair: int, operator: Operator, fresh: bool, rng: Random

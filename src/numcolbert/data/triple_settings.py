@@ -74,6 +74,11 @@ class TripleSettings:
     """Share of queries asked in another unit than the positive's."""
     concept_expansion: float = 0.45
     """Share of queries that name the concept by a variant."""
+    synonyms: float = 0.0
+    """Share of queries that exchange words of that phrase for others (`synonyms.toml`)."""
+    below_zero: float = 0.0
+    """Share of the sentences with a positive value of something that may be negative ("margin", "cash flow")
+    that stand a second time in the pool, with that value below zero. Corpora have few of them."""
     distractors: float = 0.12
     """Share of queries with a number that carries no condition."""
     long_queries: float = 0.5
