@@ -1,6 +1,6 @@
 """Bring a shipped model's facts.json and card up to date with its recorded run.
 
-    python scripts/model_facts.py models/numcolbert-minilm default-12k-average0.1 --baseline ft-12k-average0.2
+    python scripts/model_facts.py models/numcolbert-minilm RUN --baseline ft-11k-average0.1
 
 Results and recipe come from docs/results/runs/; what else facts.json says (data, summary, limits, parity and
 speed) is kept as it stands.
@@ -98,6 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "mix": run["recipe"]["data"]["mix"],
         "digits": run["recipe"]["model"]["encoder"]["digits"],
         "share of the start's weights": run["recipe"]["run"]["start_share"],
+        "length the gate is held at": run["recipe"]["run"].get("gate_length") or "that of the query",
     }
     with replacing_file(file) as aside:
         aside.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

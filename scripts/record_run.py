@@ -1,13 +1,13 @@
 """Record a finished training run under docs/results/runs/, for the table of runs.
 
-    python scripts/record_run.py runs/default --recipe default --name default-12k --what "the default"
+    python scripts/record_run.py runs/default --recipe default --name default-7k --what "the default"
 
 Takes the folder that `numcolbert train` leaves behind. The command recorded is the named built-in recipe with
 every setting in which the run differs from it. A model averaged with its start is recorded from the run it
 was made of and the results of its evaluation:
 
-    python scripts/record_run.py --average default-12k --share 0.1 --results evaluated/results.json \
-        --recipe default --name default-12k-average0.1 --what "the default"
+    python scripts/record_run.py --average default-7k --share 0.1 --results evaluated/results.json \
+        --recipe default --name default-7k-average0.1 --what "the default"
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ def test_recipes_differ_in_what_they_name_and_nothing_else() -> None:
     without = {"contrastive": 0.0, "detection": 0.0, "properties": 0.0, "concept": 0.0}
     assert plain["loss"] == {**default["loss"], **without}
     assert (plain["optimiser"], plain["data"]) == (default["optimiser"], default["data"])
-    assert plain["run"] == {**default["run"], "start_share": 0.2}, "each has the share that is best for it"
+    own = {"start_share": 0.1, "gate_length": 0}
+    assert plain["run"] == {**default["run"], **own}, "each has the share that is best for it"
 
 
 def test_a_recipe_that_changes_one_key_of_a_table_keeps_the_others() -> None:
