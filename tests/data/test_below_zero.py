@@ -91,3 +91,15 @@ def test_a_negative_value_is_replaced_by_another(
         sentence, stated = changed
         assert sentence.rstrip("0%") == expected.rstrip("0%") or sentence == expected
         assert stated == pytest.approx(new)
+
+
+def test_nothing_is_asked_below_zero_that_never_was_there() -> None:
+    pool = tiny_pool()
+    there = pool.mentions.concept != 2  # routes of no length: what lies beside them is negative
+    value, base = pool.mentions.value * there, pool.mentions.base_value * there
+    nothing = replace(pool.mentions, value=value, base_value=base)
+    settings = TripleSettings(minimum_values=1, two_conditions=0)
+    stream = TripleStream([replace(pool, mentions=nothing)], seed=3, mix={"tiny": 1.0}, settings=settings)
+    conditions = [triple.conditions[0] for triple in stream.next_block(800)]
+    assert "route length" in {stream.pairs[condition.pair][0] for condition in conditions}
+    assert min(condition.base_value for condition in conditions) >= 0

@@ -126,6 +126,8 @@ class CorpusSource:
         base_low, base_high = low * unit.factor + unit.offset, high * unit.factor + unit.offset
         if low == 0 or (unit.dimension.startswith("count") and low != int(low)):
             return None
+        if base_low < 0 <= base and table.anchor_base[table.pair_starts[pair]] >= 0:
+            return None  # nobody asks for more than -1 acre
         if not fresh and not satisfies(operator, base, base_low, base_high):
             return None
         concept = table.pool.concepts[table.concept[row]]
