@@ -6,14 +6,13 @@ values: 97 of 82,000 mentions in earnings calls and news.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import fields, replace
 from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
-from numcolbert.data.pool import Mentions, Pool, Texts
+from numcolbert.data.pool import Mentions, Pool
 from numcolbert.data.words import word_list
 
 SIGNS = ("negative ", "negative ", "negative ", "minus ", "minus ", "-")
@@ -22,29 +21,22 @@ SIGNS = ("negative ", "negative ", "negative ", "minus ", "minus ", "-")
 
 def with_values_below_zero(pool: Pool, share: float, rng: Random) -> Pool:
     """The pool and, added to it, `share` of the sentences that can be said with a negative value."""
-    rows = [int(row) for row in _eligible(pool) if rng.random() < share]
-    if not rows:
+    rows = np.array([row for row in _eligible(pool).tolist() if rng.random() < share], np.int64)
+    if not len(rows):
         return pool
-    mentions = pool.mentions
-    order = np.argsort(mentions.sentence, kind="stable")
-    in_order = mentions.sentence[order]
-    texts, taken, changed, shifts, cuts = [], [], [], [], []
-    for new, row in enumerate(rows):
-        sentence = int(mentions.sentence[row])
-        text, start = pool.sentences[sentence], int(mentions.span[row, 0])
-        sign = rng.choice(SIGNS)
-        texts.append(text[:start] + sign + text[start:])
-        first, last = np.searchsorted(in_order, (sentence, sentence + 1))
-        for other in order[first:last].tolist():
-            taken.append((other, len(pool.sentences) + new))
-            changed.append(other == row)
-            shifts.append(len(sign))
-            cuts.append(start)
+    signs = [rng.choice(SIGNS) for _ in rows]
+    sentences, starts = pool.mentions.sentence[rows].tolist(), pool.mentions.span[rows, 0].tolist()
+    texts = [
+        pool.sentences[sentence][:start] + sign + pool.sentences[sentence][start:]
+        for sentence, start, sign in zip(sentences, starts, signs, strict=True)
+    ]
     return replace(
         pool,
-        sentences=_joined(pool.sentences, texts),
-        sentence_ids=_joined(pool.sentence_ids, [f"below-zero-{row}" for row in rows]),
-        mentions=_added(mentions, np.array(taken), np.array(changed), np.array(shifts), np.array(cuts)),
+        sentences=pool.sentences.followed_by(texts),
+        sentence_ids=pool.sentence_ids.followed_by([f"below-zero-{row}" for row in rows.tolist()]),
+        mentions=_with_copies(
+            pool.mentions, rows, np.array([len(sign) for sign in signs]), len(pool.sentences)
+        ),
     )
 
 
@@ -59,32 +51,28 @@ def _eligible(pool: Pool) -> NDArray[np.int64]:
     return np.flatnonzero(known & plain & (mentions.span[:, 0] >= 0))
 
 
-def _added(
-    mentions: Mentions,
-    taken: NDArray[np.int64],
-    changed: NDArray[np.bool_],
-    shifts: NDArray[np.int64],
-    cuts: NDArray[np.int64],
+def _with_copies(
+    mentions: Mentions, rows: NDArray[np.int64], shifts: NDArray[np.int64], first: int
 ) -> Mentions:
-    """The mentions, and those in `taken[:, 0]` again for the sentences `taken[:, 1]`."""
-    rows = taken[:, 0]
-    new = {f.name: getattr(mentions, f.name)[rows].copy() for f in fields(Mentions)}
-    new["sentence"] = taken[:, 1].astype(mentions.sentence.dtype)
+    """The mentions, and again those of each sentence that `rows` point to, in sentences from `first` on.
+
+    There the mention in `rows` is negative, and what follows it stands `shifts` characters further on.
+    """
+    order = np.argsort(mentions.sentence, kind="stable")
+    sentences = mentions.sentence[rows]
+    bounds = [np.searchsorted(mentions.sentence[order], sentences, side) for side in ("left", "right")]
+    copied = np.concatenate([order[start:end] for start, end in zip(*bounds, strict=True)])
+    copy = np.repeat(np.arange(len(rows)), bounds[1] - bounds[0])
+    negative = copied == rows[copy]
+    new = {f.name: getattr(mentions, f.name)[copied] for f in fields(Mentions)}
+    new["sentence"] = (first + copy).astype(mentions.sentence.dtype)
     for name in ("value", "base_value"):
-        new[name][changed] *= -1
+        new[name][negative] *= -1
+    cut = mentions.span[rows, 0][copy]
     for name in ("span", "value_span", "unit_span"):
-        there = new[name] >= 0
-        moved = new[name] >= cuts[:, None]
+        moved = (new[name] >= 0) & (new[name] >= cut[:, None])
         if name == "span":  # the sign belongs to the quantity
-            moved[changed, 0] = False
-        new[name] = (new[name] + np.where(there & moved, shifts[:, None], 0)).astype(new[name].dtype)
+            moved[negative, 0] = False
+        new[name] += (moved * shifts[copy, None]).astype(new[name].dtype)
     joined = {name: np.concatenate([getattr(mentions, name), column]) for name, column in new.items()}
     return Mentions(**joined)
-
-
-def _joined(texts: Texts, more: Sequence[str]) -> Texts:
-    other = Texts.of(more)
-    return Texts(
-        np.concatenate([texts.data, other.data]),
-        np.concatenate([texts.starts, texts.starts[-1] + other.starts[1:]]),
-    )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from itertools import accumulate
 from random import Random
+from typing import TYPE_CHECKING
 
 from numcolbert.data.asking import ask
 from numcolbert.data.augment import concept_phrase, convert, value_beside
@@ -17,7 +18,6 @@ from numcolbert.data.held_out import HeldOut
 from numcolbert.data.mention_table import MentionTable
 from numcolbert.data.pool import Pool, Unit
 from numcolbert.data.queries import Asked, QueryStyle
-from numcolbert.data.synonyms import Rewording
 from numcolbert.data.triple import (
     Passage,
     QueryCondition,
@@ -33,6 +33,9 @@ from numcolbert.data.writing import round_to
 from numcolbert.errors import InputError
 from numcolbert.types import Operator
 
+if TYPE_CHECKING:
+    from numcolbert.data.synonyms import Rewording
+
 _NO_SPAN = (0, 0)
 _AT_THE_BOUND = 0.25
 """Share of inclusive bounds that are the positive's own value."""
@@ -47,9 +50,7 @@ class CorpusSource:
         self.name = pool.name
         self.settings = settings
         self._held_out = held_out
-        self._unseen_phrases = {(concept.lower(), dimension) for concept, dimension in held_out.pairs}
         self._vocabulary = vocabulary
-        self._rewording = Rewording(held_out)
         self._table = table = MentionTable(pool, vocabulary, held_out, settings.minimum_values)
         if not table.pair_count:
             raise InputError(
@@ -140,7 +141,7 @@ class CorpusSource:
         phrase = concept_phrase(concept, rng, settings.concept_expansion)
         if settings.synonyms and rng.random() < settings.synonyms:
             phrase = self._reworded(phrase, unit.dimension, rng)
-        if (phrase.lower(), unit.dimension) in self._unseen_phrases:
+        if self._held_out.has_pair(phrase, unit.dimension):
             phrase = concept.name  # a variant of this concept is the name of a held-out one
         return condition, Asked(phrase, operator, low, unit, high)
 
@@ -296,6 +297,13 @@ class CorpusSource:
             if changed is not None and not passage_satisfies(condition, changed):
                 return changed
         return None
+
+    @cached_property
+    def _rewording(self) -> Rewording:
+        # Not at the top: the table of concepts takes a tenth of a second, in every worker.
+        from numcolbert.data.synonyms import Rewording
+
+        return Rewording(self._held_out)
 
     @cached_property
     def _neighbours(self) -> Neighbours[int]:

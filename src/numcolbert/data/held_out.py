@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,14 @@ class HeldOut:
 
     def __or__(self, other: HeldOut) -> HeldOut:
         return HeldOut(self.pairs | other.pairs, self.thresholds | other.thresholds)
+
+    @cached_property
+    def _names(self) -> frozenset[tuple[str, str]]:
+        return frozenset((concept.lower(), dimension) for concept, dimension in self.pairs)
+
+    def has_pair(self, name: str, dimension: str) -> bool:
+        """Whether a phrase, in upper or lower case, is the name of an unseen pair."""
+        return (name.lower(), dimension) in self._names
 
     def blocks(self, concept: str, dimension: str, operator: Operator, base_value: float) -> bool:
         """Whether a query with this threshold is a test query's."""

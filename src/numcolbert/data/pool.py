@@ -89,6 +89,11 @@ class Texts:
     def __getitem__(self, row: int) -> str:
         return self.data[self.starts[row] : self.starts[row + 1]].tobytes().decode()
 
+    def followed_by(self, texts: Sequence[str]) -> Texts:
+        more = Texts.of(texts)
+        starts = np.concatenate([self.starts, self.starts[-1] + more.starts[1:]])
+        return Texts(np.concatenate([self.data, more.data]), starts)
+
 
 @dataclass
 class Pool:

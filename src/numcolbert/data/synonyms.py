@@ -25,7 +25,7 @@ class Rewording:
     """
 
     def __init__(self, held_out: HeldOut) -> None:
-        self._unseen = {(name.lower(), dimension) for name, dimension in held_out.pairs}
+        self._held_out = held_out
         self._unseen_names: dict[str, list[list[str]]] = {}
         for name, dimension in sorted(held_out.pairs):
             # How a change is called, every training query teaches: only what changes counts.
@@ -58,7 +58,7 @@ class Rewording:
 
     def _others(self, part: str, dimension: str) -> tuple[str, ...]:
         known = table().canonical(part.lower())
-        if known and (known.lower(), dimension) in self._unseen:
+        if known and self._held_out.has_pair(known, dimension):
             return ()
         # "X growth" is exchanged part by part: with words before it, "growth in X" would not be a phrase.
         named = table().same.get(known or "")
@@ -79,8 +79,7 @@ class Rewording:
         )
 
     def _names_unseen(self, phrase: str, dimension: str) -> bool:
-        known = table().canonical(phrase.lower()) or phrase
-        return (known.lower(), dimension) in self._unseen
+        return self._held_out.has_pair(table().canonical(phrase.lower()) or phrase, dimension)
 
 
 @cache
