@@ -22,7 +22,7 @@ def folder(tmp_path: Path) -> Path:
     write_qrels(tmp_path / "subsets" / "less.trec", {"q0": {"a": 1}})
     write_run(tmp_path / "good.run", {q: {"a": 2.0, "b": 1.0} for q in QRELS}, "good")
     write_run(tmp_path / "bad.run", {q: {"b": 2.0, "a": 1.0} for q in QRELS}, "bad")
-    attributes = {q: {"operator": "<" if q == "q0" else ">"} for q in QRELS}
+    attributes = {q: {"operator": "<" if q == "q0" else ">", "seen": q < "q3"} for q in QRELS}
     (tmp_path / "attributes.json").write_text(json.dumps(attributes))
     return tmp_path
 
@@ -52,6 +52,16 @@ def test_subsets_and_operators(folder: Path) -> None:
     options = ("--subsets", str(folder / "subsets"), "--attributes", str(folder / "attributes.json"))
     report = json.loads(invoke(folder, "--json", *options))
     assert [(t["name"], t["queries"]) for t in report["tables"][1:]] == [("<", 1), (">", 5), ("less", 1)]
+
+
+def test_any_attribute(folder: Path) -> None:
+    options = ("--attributes", str(folder / "attributes.json"), "--by", "seen", "--by", "seen, operator")
+    report = json.loads(invoke(folder, "--json", *options))
+    assert [(t["name"], t["queries"]) for t in report["tables"][1:]] == [
+        ("seen", 3), ("not seen", 3), ("seen, <", 1), ("seen, >", 2), ("not seen, >", 3),
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="--by needs"):
+        invoke(folder, "--by", "seen")
 
 
 def test_suites(folder: Path) -> None:

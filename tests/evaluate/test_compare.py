@@ -14,8 +14,8 @@ from numcolbert.evaluate.measures import measure_all
 from numcolbert.evaluate.significance import holm
 from numcolbert.evaluate.slices import (
     Slice,
+    attribute_slices,
     check_inside,
-    operator_slices,
     subset_slices,
     suite_slices,
 )
@@ -111,12 +111,39 @@ def test_wrong_use() -> None:
         compare({}, QRELS)
 
 
-def test_operator_slices() -> None:
-    slices = operator_slices({"a": {"d": 1}, "b": {"d": 1}, "c": {"d": 1}}, {q: {"operator": o} for q, o in
-                             (("a", ">"), ("b", "="), ("c", ">"))})  # fmt: skip
-    assert [(part.name, sorted(part.qrels)) for part in slices] == [(">", ["a", "c"]), ("=", ["b"])]
-    with pytest.raises(InputError, match="'b' has no operator"):
-        operator_slices({"b": {"d": 1}}, {})
+ATTRIBUTES: dict[str, dict[str, object]] = {
+    "a": {"operator": ">", "seen": True, "expanded": False, "value": 3, "span": [0, 1]},
+    "b": {"operator": "=", "seen": False, "expanded": False, "value": -0.5, "span": [0, 1]},
+    "c": {"operator": ">", "seen": False, "expanded": True, "value": 0.0, "span": [0, 1]},
+}
+
+
+@pytest.mark.parametrize(
+    ("keys", "parts"),
+    [
+        (["operator"], {">": ["a", "c"], "=": ["b"]}),
+        (["seen"], {"seen": ["a"], "not seen": ["b", "c"]}),
+        (["value"], {"value not below zero": ["a", "c"], "value below zero": ["b"]}),
+        (
+            ["seen", "expanded"],
+            {"seen, not expanded": ["a"], "not seen, not expanded": ["b"], "not seen, expanded": ["c"]},
+        ),
+    ],
+)
+def test_queries_are_told_apart_by_their_attributes(keys: list[str], parts: dict[str, list[str]]) -> None:
+    slices = attribute_slices({query: {"d": 1} for query in "abc"}, ATTRIBUTES, keys)
+    assert {part.name: sorted(part.qrels) for part in slices} == parts
+
+
+def test_attributes_that_do_not_tell_queries_apart() -> None:
+    with pytest.raises(InputError, match="'b' has no 'operator'") as missing:
+        attribute_slices({"b": {"d": 1}}, {})
+    assert "same benchmark" in str(missing.value.hint)
+    with pytest.raises(InputError, match="'a' has no 'sen'") as misspelt:
+        attribute_slices({"a": {"d": 1}}, ATTRIBUTES, ["sen"])
+    assert "seen, expanded" in str(misspelt.value.hint)
+    with pytest.raises(InputError, match="told apart by 'span'"):
+        attribute_slices({"a": {"d": 1}}, ATTRIBUTES, ["span"])
 
 
 def test_slices_from_folders(tmp_path: Path) -> None:

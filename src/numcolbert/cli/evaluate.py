@@ -33,7 +33,14 @@ def evaluate(
         ),
     ] = None,
     attributes: Annotated[
-        Path | None, typer.Option("--attributes", help="attributes.json: measure each operator on its own.")
+        Path | None,
+        typer.Option("--attributes", help="attributes.json: measure each operator on its own, or see --by."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--by", help="Attributes to measure by, as in operator or seen,expanded together; repeatable."
+        ),
     ] = None,
     errors: Annotated[
         bool,
@@ -86,7 +93,7 @@ def evaluate(
     files = named_files(runs)
     documents = set(read_corpus(corpus).ids) if corpus else None
     judged = read_qrels(qrels, documents=documents)
-    slices = _slices(judged, subsets, attributes)
+    slices = _slices(judged, subsets, attributes, by)
     in_suites = suite_slices(suites) if suites is not None else []
     parts: list[tuple[Slice, Qrels]] = []
     if errors:
@@ -161,11 +168,21 @@ def _baseline_name(baseline: str | None, files: dict[str, Path]) -> str | None:
     return same[0]
 
 
-def _slices(judged: Qrels, subsets: Path | None, attributes: Path | None) -> list[Slice]:
-    from numcolbert.evaluate.slices import check_inside, operator_slices, subset_slices
+def _slices(
+    judged: Qrels, subsets: Path | None, attributes: Path | None, by: list[str] | None
+) -> list[Slice]:
+    from numcolbert.evaluate.slices import attribute_slices, check_inside, subset_slices
     from numcolbert.train.benchmarks import read_attributes
 
-    slices = operator_slices(judged, read_attributes(attributes)) if attributes else []
+    if by and not attributes:
+        raise UsageError(
+            "--by needs to know the attributes of the queries.", hint="pass --attributes attributes.json"
+        )
+    slices: list[Slice] = []
+    if attributes:
+        known = read_attributes(attributes)
+        for group in by or ["operator"]:
+            slices += attribute_slices(judged, known, [key.strip() for key in group.split(",")])
     if subsets:
         slices += subset_slices(subsets)
     check_inside(slices, judged)

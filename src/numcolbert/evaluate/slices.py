@@ -1,8 +1,8 @@
-"""Parts of a benchmark that are measured on their own: operators, subsets, suites."""
+"""Parts of a benchmark that are measured on their own: operators and other attributes, subsets, suites."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,18 +27,44 @@ def suite_slices(folder: Path) -> list[Slice]:
     return [Slice(path.parent.name, read_qrels(path)) for path in _found(folder, "*/qrels.trec")]
 
 
-def operator_slices(qrels: Qrels, attributes: Mapping[str, Mapping[str, Any]]) -> list[Slice]:
-    """One slice for each comparison operator, in the order in which they first appear."""
+def attribute_slices(
+    qrels: Qrels, attributes: Mapping[str, Mapping[str, Any]], keys: Sequence[str] = ("operator",)
+) -> list[Slice]:
+    """One slice for each value of an attribute, in the order in which they first appear.
+
+    Several keys together give one slice for each combination: 'seen, not expanded'.
+    """
     grouped: dict[str, Qrels] = {}
     for query, judged in qrels.items():
-        operator = attributes.get(query, {}).get("operator")
-        if operator is None:
-            raise InputError(
-                f"Query '{query}' has no operator in the attributes.",
-                hint="the attributes file must belong to the same benchmark as the qrels",
-            )
-        grouped.setdefault(str(operator), {})[query] = judged
-    return [Slice(operator, judged) for operator, judged in grouped.items()]
+        known = attributes.get(query, {})
+        name = ", ".join(_label(query, key, known) for key in keys)
+        grouped.setdefault(name, {})[query] = judged
+    return [Slice(name, judged) for name, judged in grouped.items()]
+
+
+def _label(query: str, key: str, attributes: Mapping[str, Any]) -> str:
+    """What an attribute of a query says, in words; numbers are told apart by their sign."""
+    value = attributes.get(key)
+    if isinstance(value, bool):
+        return key if value else f"not {key}"
+    if isinstance(value, int | float):
+        return f"{key} below zero" if value < 0 else f"{key} not below zero"
+    if isinstance(value, str):
+        return value
+    if key in attributes:
+        raise InputError(
+            f"Queries cannot be told apart by '{key}', which is neither a word, a number nor true or false.",
+            hint=_splittable(attributes),
+        )
+    raise InputError(
+        f"Query '{query}' has no '{key}' in the attributes.",
+        hint=_splittable(attributes) or "the attributes file must belong to the same benchmark as the qrels",
+    )
+
+
+def _splittable(attributes: Mapping[str, Any]) -> str:
+    keys = [key for key, value in attributes.items() if isinstance(value, bool | int | float | str)]
+    return f"it has {', '.join(keys)}" if keys else ""
 
 
 def check_inside(slices: Iterable[Slice], queries: Iterable[str]) -> None:

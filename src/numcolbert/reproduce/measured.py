@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from numcolbert.baselines.ranker import Run
 from numcolbert.errors import InputError
 from numcolbert.evaluate.measures import Scores, measure
-from numcolbert.evaluate.slices import operator_slices
+from numcolbert.evaluate.slices import attribute_slices
 from numcolbert.evaluate.trec import Qrels
 from numcolbert.train.benchmarks import Benchmark
 from numcolbert.train.fingerprint import fingerprint
@@ -112,5 +112,5 @@ def _operators(benchmark: Benchmark) -> dict[str, tuple[str, ...]]:
     """None for suites, whose queries may ask for two things at once."""
     if not benchmark.attributes or "/" in benchmark.name:
         return {}
-    slices = operator_slices(benchmark.qrels, benchmark.attributes)
+    slices = attribute_slices(benchmark.qrels, benchmark.attributes)
     return {part.name: tuple(part.qrels) for part in slices}
