@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from numcolbert.config import read_toml
 from numcolbert.errors import UsageError
+from numcolbert.reproduce.elsewhere import commands
+from numcolbert.reproduce.spec import TABLES, load_table
 from numcolbert.train.recipe import Recipe, load_recipe
 from numcolbert.train.tape import NOT_IN_BATCHES
 
@@ -127,22 +128,22 @@ def _share(plan: Any, run: Any) -> float:
 
 def test_the_campaign_holds_every_training_of_the_tables(planning: ModuleType, plan: Any) -> None:
     runs = {run.name: run for run in plan.runs}
-    tables = [read_toml(path) for path in (ROOT / "src/numcolbert/reproduce/tables").glob("*.toml")]
-    rows = [row for table in tables for row in table["rows"]]
-    ours = [row for row in rows if " numcolbert.train " in row.get("command", "")]
-    compared = {row["system"] for row in rows if ".baselines train" in row.get("command", "")}
-    assert {row["system"] for row in ours} | compared <= runs.keys()
-    for row in ours:
-        _, _, _, recipe, *words = row["command"].split()
+    lines = {system: command.line for command in commands() for system in command.systems}
+    ours = {system: line for system, line in lines.items() if " numcolbert.train " in line}
+    compared = {system for system, line in lines.items() if ".baselines train" in line}
+    assert ours.keys() | compared <= runs.keys()
+    for system, line in ours.items():
+        _, _, _, recipe, *words = line.split()
         changes = [value for key, value in pairwise(words) if key == "--set"]
-        assert load_recipe(recipe, changes).run.start_share == _share(plan, runs[row["system"]]), row["name"]
+        assert load_recipe(recipe, changes).run.start_share == _share(plan, runs[system]), system
     benchmarks = tuple(map(Path, plan.words["BENCHMARKS"]))
     for run in (run for run in plan.runs if run.recipe):
         ranked = _recipe(plan, run).run.evaluate_at_end
         # Where a learning rate is tried out, development queries are enough to choose.
         is_trial = run.baseline and run.name not in compared
         assert set(ranked) <= set(benchmarks) if is_trial else ranked == benchmarks, run.name
-    for name in {row["first"] for row in rows if row.get("first")} & runs.keys():
+    firsts = {row.first for table in TABLES for row in load_table(table).rows}
+    for name in firsts & runs.keys():
         assert runs[name].keep_depth == 1000, name
         # A baseline writes as many by itself; an average is ranked by a command of its own.
         *_, last = planning.commands_of(runs[name], plan, WORK)

@@ -11,6 +11,7 @@ from typing import Any
 from numcolbert.errors import NumColBERTError
 from numcolbert.evaluate.trec import read_run
 from numcolbert.progress import clock
+from numcolbert.reproduce.elsewhere import command_for
 from numcolbert.reproduce.measured import Measured
 from numcolbert.reproduce.runs import (
     Workshop,
@@ -104,7 +105,8 @@ def _facts(run: Path, benchmark: Benchmark) -> dict[str, float]:
 
 
 def how_to_make(row: RowSpec) -> str:
-    if not row.measured or not row.command:
+    command = command_for(row.system)
+    if not row.measured or command is None:
         return row.note or "no run found"
-    gpu = f"needs a GPU for about {row.gpu_minutes:.0f} minutes: " if row.gpu_minutes else ""
-    return f"{gpu}{row.command}"
+    gpu = f"needs a GPU for about {command.gpu_minutes:.0f} minutes: " if command.gpu_minutes else ""
+    return f"{gpu}{command.line}"

@@ -1,4 +1,4 @@
-"""A table of the paper as a file: which rows, how each is made, what the paper reports."""
+"""A table of the paper as a file: which rows, and what the paper reports."""
 
 from __future__ import annotations
 
@@ -18,13 +18,9 @@ _FOLDER = Path(__file__).parent / "tables"
 class RowSpec:
     name: str
     system: str
-    """Folder of its runs; where it is a system of the registry, the run is made here."""
+    """Folder of its runs; a system of the registry is run here, for others `elsewhere.toml` has a command."""
     first: str = ""
     """The system whose run it stands on."""
-    command: str = ""
-    """Makes the run elsewhere."""
-    gpu_minutes: float = 0.0
-    """About, on one H200, for `command`."""
     note: str = ""
     leaves_out: str = ""
     """The part of the table's subject it is trained without: the summary says what that part adds."""
