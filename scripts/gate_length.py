@@ -24,11 +24,14 @@ from numcolbert.program import program
 Gates = NDArray[np.float32]
 
 
-def with_length(gates: Gates, length: int) -> Gates:
-    """`length * sigmoid(z - log(length - 1))`, with the z that made `gates` with their own number as |Q|."""
+def with_length(gates: Gates, length: int, made_with: int | None = None) -> Gates:
+    """`length * sigmoid(z - log(length - 1))`, with the z that made `gates`; |Q| was then `made_with`, or
+    their own number.
+    """
     acts = gates != 1
-    share = np.clip(gates / len(gates), 1e-7, 1 - 1e-7)
-    z = np.log(share / (1 - share)) + np.log(len(gates) - 1)
+    before = made_with or len(gates)
+    share = np.clip(gates / before, 1e-7, 1 - 1e-7)
+    z = np.log(share / (1 - share)) + np.log(before - 1)
     changed: Gates = np.where(acts, length / (1 + (length - 1) * np.exp(-z)), gates)
     return changed
 
@@ -59,8 +62,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return chosen.ndcg(lambda q, d: float(matches[q, d] @ gates[q]))
 
     own = {q: encoding.gates for q, encoding in queries.items()}
+    held = (encoder.config.gate or {}).get("query_length")
+    made_with = held if isinstance(held, int) else None
     found = {"as it is": quality(own)} | {
-        str(length): quality({q: with_length(gates, length) for q, gates in own.items()})
+        str(length): quality({q: with_length(gates, length, made_with) for q, gates in own.items()})
         for length in given.lengths
     }
     sys.stdout.write(json.dumps(found, indent=1) + "\n")

@@ -1,6 +1,6 @@
 """Bring a shipped model's facts.json and card up to date with its recorded run.
 
-    python scripts/model_facts.py models/numcolbert-minilm RUN --baseline ft-11k-average0.1
+    python scripts/model_facts.py models/numcolbert-minilm RUN --baseline ft-17k-average0.1
 
 Results and recipe come from docs/results/runs/; what else facts.json says (data, summary, limits, parity and
 speed) is kept as it stands.

@@ -1,13 +1,14 @@
 """Record a finished training run under docs/results/runs/, for the table of runs.
 
-    python scripts/record_run.py runs/default --recipe default --name default-7k --what "the default"
+    python scripts/record_run.py runs/default --recipe default --name default-17k --what "the default"
 
 Takes the folder that `numcolbert train` leaves behind. The command recorded is the named built-in recipe with
-every setting in which the run differs from it. A model averaged with its start is recorded from the run it
-was made of and the results of its evaluation:
+every setting in which the run differs from it. A model averaged with its start is recorded with the results
+of its own evaluation, from the folder of the run it was made of or from that run as it was recorded:
 
-    python scripts/record_run.py --average default-7k --share 0.1 --results evaluated/results.json \
-        --recipe default --name default-7k-average0.1 --what "the default"
+    python scripts/record_run.py runs/default --share 0.1 --results evaluated/results.json \
+        --recipe default --name default-17k-average0.1 --what "the default, averaged"
+    python scripts/record_run.py --average default-17k --share 0.2 --results evaluated/results.json ...
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ NOT_THE_RESULT = {
 """Settings that say where and how a run was made, not what came out."""
 CONTRASTIVE = {f"loss.{key}" for key in ("positives", "unit_match", "contrast", "mention")}
 """Settings of the contrastive loss, which count only where it has a weight."""
+NUMERIC_TRIPLES = "data.stream."
+"""Settings of triples with numbers, which general pairs do without."""
 
 
 def flat(values: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -56,13 +59,23 @@ def written(value: Any) -> str:
     return json.dumps(value, separators=(",", ":")) if not isinstance(value, str) else value
 
 
+def deciding(made_with: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings of a run that decide what came out."""
+    without_effect = NOT_THE_RESULT if made_with["loss"]["contrastive"] else NOT_THE_RESULT | CONTRASTIVE
+    has_numbers = [*(made_with["data"]["mix"] or {"pools": 1})] != ["general"]
+    return {
+        name: value
+        for name, value in flat(made_with)
+        if name not in without_effect and (has_numbers or not name.startswith(NUMERIC_TRIPLES))
+    }
+
+
 def command(recipe: str, made_with: Mapping[str, Any]) -> str:
     usual = dict(flat(load_recipe(recipe).as_dict()))
-    without_effect = NOT_THE_RESULT if made_with["loss"]["contrastive"] else NOT_THE_RESULT | CONTRASTIVE
     changes = [
         f"--set '{name}={written(value)}'"
-        for name, value in flat(made_with)
-        if name not in without_effect and usual.get(name) != value
+        for name, value in deciding(made_with).items()
+        if usual.get(name) != value
     ]
     return " ".join(["numcolbert train", recipe, *changes])
 
@@ -80,8 +93,9 @@ def read_results(file: Path) -> Any:
     return json.loads(require_file(file, "file of results").read_text(encoding="utf-8"))
 
 
-def record(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
-    hint = "name the folder of a finished training"
+def record(chosen: argparse.Namespace) -> dict[str, Any]:
+    """A run without its results, from its folder."""
+    folder, hint = chosen.folder, "name the folder of a finished training"
     made_with = without_folder(read_json(folder / "recipe.json", "recipe", hint=hint), chosen.strip)
     log = read_log(folder / "log.jsonl")
     steps = [line for line in log if line["event"] == "train"]
@@ -90,15 +104,10 @@ def record(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
         raise InputError(f"The training in '{folder}' has not ended.", hint="go on with run.resume = true")
     end = ends[-1] | {"seconds": round(sum(line["seconds"] for line in ends), 2)}
     return {
-        "run": chosen.name,
-        "what": chosen.what,
-        "date": date.today().isoformat(),
-        "command": command(chosen.recipe, made_with),
         "machine": chosen.machine,
         "remarks": chosen.remarks,
         "end": {key: end[key] for key in ("step", "triples", "seconds", "triples_per_second")},
         "recipe": made_with,
-        "results": read_results(folder / "results.json"),
         "curve": [
             {key: line[key] for key in CURVE if key in line}
             for line in steps[:: max(1, len(steps) // CURVE_POINTS)]
@@ -106,20 +115,21 @@ def record(folder: Path, chosen: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def averaged(chosen: argparse.Namespace) -> dict[str, Any]:
-    run = recorded(chosen.average)
-    at_the_end = {"start_share": chosen.share} | (
-        {"gate_length": chosen.gate_length} if chosen.gate_length else {}
-    )
-    made_with = run["recipe"] | {"run": run["recipe"]["run"] | at_the_end}
-    return run | {
+def named(run: Mapping[str, Any], chosen: argparse.Namespace) -> dict[str, Any]:
+    """The run, averaged with its start where a share is given, under its name and with its results."""
+    made_with = run["recipe"]
+    if chosen.share is not None:
+        held = {"gate_length": chosen.gate_length} if chosen.gate_length else {}
+        made_with = made_with | {"run": made_with["run"] | {"start_share": chosen.share} | held}
+    first = {
         "run": chosen.name,
         "what": chosen.what,
         "date": date.today().isoformat(),
         "command": command(chosen.recipe, made_with),
-        "recipe": made_with,
-        "results": read_results(chosen.results),
     }
+    results = read_results(chosen.results or chosen.folder / "results.json")
+    others = {key: run[key] for key in ("machine", "remarks", "end")}
+    return {**first, **others, "recipe": made_with, "results": results, "curve": run["curve"]}
 
 
 @program
@@ -140,10 +150,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--strip", default="", help="folder to leave out of the paths in the recipe")
     chosen = parser.parse_args(arguments)
     if bool(chosen.folder) == bool(chosen.average):
-        parser.error("give the folder of a run, or --average with --share and --results")
-    if chosen.average and (chosen.share is None or chosen.results is None):
-        parser.error("--average needs --share and --results")
-    made = averaged(chosen) if chosen.average else record(chosen.folder, chosen)
+        parser.error("give the folder of a run, or the name of a recorded one with --average")
+    if (chosen.average or chosen.share is not None) and (chosen.share is None or chosen.results is None):
+        parser.error("an average needs --share and --results")
+    made = named(recorded(chosen.average) if chosen.average else record(chosen), chosen)
     target = RUNS / f"{made['date']}-{chosen.name}.json"
     target.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     return 0

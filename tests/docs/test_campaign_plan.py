@@ -177,7 +177,8 @@ def test_long_trainings_are_averaged_with_their_start(planning: ModuleType, plan
     tried = {(run.after, str(run.share)) for run in averaged}
     parents = {*long, "joint-plain", "all-round-plain"}
     assert {name for name, _ in tried} == parents
-    assert tried >= {(name, share) for name in parents for share in ("0.1", "0.2")}
+    for name in parents:
+        assert (name, "0.1") in tried and sum(after == name for after, _ in tried) > 1, f"{name}: no choice"
     for run in averaged:
         averaging, evaluating = planning.commands_of(run, plan, WORK)
         assert averaging[3:5] == [f"w/runs/{run.after}", "--share"]

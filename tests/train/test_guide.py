@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
 import typing
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 
-from numcolbert.train.recipe import Recipe, built_in_recipes
+from numcolbert.train.recipe import Recipe, built_in_recipes, load_recipe
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "guides" / "training.md").read_text(encoding="utf-8")
 
@@ -21,11 +23,28 @@ def keys(kind: type, prefix: str = "") -> Iterator[str]:
             yield prefix + name
 
 
-def test_every_key_is_documented_and_every_documented_key_exists() -> None:
+def documented() -> Iterator[tuple[str, str]]:
+    """Each key with its default, as the guide writes it."""
     table = GUIDE.split("## Every key")[1].split("## Why")[0]
-    rows = [line for line in table.splitlines() if line.startswith("| `")]
-    documented = {key for line in rows for key in re.findall(r"`([\w.]+)`", line.split("|")[1])}
-    assert documented == set(keys(Recipe))
+    for line in table.splitlines():
+        if line.startswith("| `"):
+            _, names, default, *_ = line.split("|")
+            yield from ((key, default.strip()) for key in re.findall(r"`([\w.]+)`", names))
+
+
+def test_every_key_is_documented_and_every_documented_key_exists() -> None:
+    assert {key for key, _ in documented()} == set(keys(Recipe))
+
+
+def test_numbers_are_those_of_the_default_recipe() -> None:
+    recipe = load_recipe("default")
+    compared = 0
+    for key, default in documented():
+        value = attrgetter(key)(recipe)
+        if isinstance(value, bool | int | float) and re.fullmatch(r"[\d,.e_-]+|true|false", default):
+            assert json.loads(default.replace(",", "")) == value, key
+            compared += 1
+    assert compared > 50
 
 
 def test_every_recipe_is_documented() -> None:

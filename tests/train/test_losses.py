@@ -313,7 +313,7 @@ def test_concept_loss_follows_its_formula(seed: int, reading: str) -> None:
             if owner == query and pair >= 0
         }
         positive = [
-            d == labels.target[query] or not asked.isdisjoint(labels.quantities.pair[d].tolist())
+            d == labels.target[query] or (bool(asked) and asked <= set(labels.quantities.pair[d].tolist()))
             for d in range(len(logits))
         ]
         total = math.log(sum(map(math.exp, logits)))

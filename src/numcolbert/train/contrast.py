@@ -108,8 +108,9 @@ def concept_loss(
 ) -> Tensor:
     """The words of a query find its concept, whatever the number: InfoNCE over the mean MaxSim of its words.
 
-    Positives are the query's own positive and all documents about its concept and dimension, also those whose
-    number violates the condition. The other half of `contrastive_loss`, in which the number alone decides.
+    Positives are the query's own positive and all documents about its concept and dimension (about both, if
+    it has two conditions), also those whose number violates the condition. The other half of
+    `contrastive_loss`, in which the number alone decides.
 
     | input | shape | |
     |---|---|---|

@@ -114,10 +114,15 @@ def comparable(conditions: Conditions, documents: DocumentQuantities) -> Tensor:
 
 
 def about_the_same(conditions: Conditions, documents: DocumentQuantities, queries: int) -> Tensor:
-    """Which documents hold a quantity of a query's concept and dimension, of any size: [queries, D] bool."""
-    same_pair = (documents.pair == conditions.pair[:, None, None]) & (conditions.pair >= 0)[:, None, None]
+    """Which documents hold a quantity of each concept and dimension a query asks about, of any size:
+    [queries, D] bool. Conditions on an unknown concept ask for nothing here.
+    """
+    known = conditions.pair >= 0
+    same_pair = (documents.pair == conditions.pair[:, None, None]) & known[:, None, None]
     found = torch.zeros(queries, documents.pair.shape[0], dtype=torch.long, device=same_pair.device)
-    return found.index_add_(0, conditions.query, same_pair.any(dim=-1).long()) > 0
+    found.index_add_(0, conditions.query, same_pair.any(dim=-1).long())
+    asked = _counts(known, conditions, queries)
+    return (found == asked[:, None]) & (asked > 0)[:, None]
 
 
 def known_answers(conditions: Conditions, documents: DocumentQuantities, queries: int) -> Tensor:
@@ -136,8 +141,13 @@ def known_answers(conditions: Conditions, documents: DocumentQuantities, queries
 
 def condition_counts(conditions: Conditions, queries: int) -> Tensor:
     """How many conditions each query has: [queries] long."""
-    asked = torch.zeros(queries, dtype=torch.long, device=conditions.query.device)
-    return asked.index_add_(0, conditions.query, conditions.real.long())
+    return _counts(conditions.real, conditions, queries)
+
+
+def _counts(counted: Tensor, conditions: Conditions, queries: int) -> Tensor:
+    """How many of the `counted` [C] conditions each query has: [queries] long."""
+    found = torch.zeros(queries, dtype=torch.long, device=conditions.query.device)
+    return found.index_add_(0, conditions.query, counted.long())
 
 
 def candidates(answers: Tensor, target: Tensor, document_key: Tensor | None = None) -> Tensor:
