@@ -68,6 +68,18 @@ def hold_gate(model: MultiVectorEncoder, length: int) -> None:
     gate.query_length = length
 
 
+def averaged_run(run: Path, share: float, gate_length: int = 0) -> MultiVectorEncoder:
+    """The model of a finished training, with `share` of the weights it started from and its gate held."""
+    file = run / "recipe.json"
+    made_with = read_json(file, "recipe", hint="name the folder of a finished training")
+    settings = settings_from(ModelSettings, made_with.get("model", {}), f"'{file}'")
+    start = build_model(settings, choose_device("cpu"))
+    model = load_checkpoint(run / "model")
+    average(model, encoder_weights(start), share)
+    hold_gate(model, gate_length)
+    return model
+
+
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
@@ -81,13 +93,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--overwrite", action="store_true")
     chosen = parser.parse_args(arguments)
-    file = chosen.run / "recipe.json"
-    made_with = read_json(file, "recipe", hint="name the folder of a finished training")
-    settings = settings_from(ModelSettings, made_with.get("model", {}), f"'{file}'")
-    start = build_model(settings, choose_device("cpu"))
-    model = load_checkpoint(chosen.run / "model")
-    average(model, encoder_weights(start), chosen.share)
-    hold_gate(model, chosen.gate_length)
+    model = averaged_run(chosen.run, chosen.share, chosen.gate_length)
     save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)
     return 0
 
