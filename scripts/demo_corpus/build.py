@@ -21,6 +21,8 @@ TARGET = HERE.parent.parent / "src" / "numcolbert" / "assets" / "demo.jsonl"
 # unit key -> (factor and offset from the fact's own unit, decimals kept, text around the number)
 Rendering = tuple[float, float, int, str]
 Adaptive = dict[str, list[tuple[float, str]]]
+BEFORE_A_VOWEL = re.compile(r"\b([Aa]) (?=(?![Ee]u|[Uu]|one\b)[AEIOaeio])")
+"""The article before a name that begins with a vowel as it is spoken: an orca, a European bison."""
 PLACEHOLDER = re.compile(r"\{(\w+)(?:\|(\w+))?\}")
 
 
@@ -65,7 +67,7 @@ def fill(template: str, row: dict[str, str], units: dict[str, Rendering], adapti
         factor, offset, decimals, around = units[unit]
         return around.replace("#", number(float(text) * factor + offset, decimals))
 
-    sentence = PLACEHOLDER.sub(put, template)
+    sentence = BEFORE_A_VOWEL.sub(r"\1n ", PLACEHOLDER.sub(put, template))
     return None if missing else sentence[0].upper() + sentence[1:]
 
 

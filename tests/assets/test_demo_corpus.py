@@ -53,6 +53,14 @@ def test_numbers_are_written_plainly(build: ModuleType, value: float, decimals: 
 
 
 @pytest.mark.parametrize(
+    ("name", "sentence"),
+    [("orca", "An orca lives."), ("European bison", "A European bison lives."), ("wolf", "A wolf lives.")],
+)
+def test_names_have_their_article(build: ModuleType, name: str, sentence: str) -> None:
+    assert build.fill("A {name} lives.", {"name": name}, {}, {}) == sentence
+
+
+@pytest.mark.parametrize(
     ("about", "figure"), [("K2", "28,251 feet"), ("mercury", "−38.8 degrees Celsius"), ("Nile", "6,650 k")]
 )
 def test_known_figures_are_there(shipped: list[dict[str, str]], about: str, figure: str) -> None:
