@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import accumulate
 from random import Random
@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING
 from numcolbert.data.asking import ask
 from numcolbert.data.augment import concept_phrase, convert, value_beside
 from numcolbert.data.below_zero import with_values_below_zero
+from numcolbert.data.clear_names import ClearNames
 from numcolbert.data.confusable import Neighbours, phrases_of
 from numcolbert.data.corpus_passages import TRIES, CorpusPassages, is_natural
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.mention_table import MentionTable
-from numcolbert.data.pool import Pool, Unit
+from numcolbert.data.pool import Concept, Pool, Unit
 from numcolbert.data.queries import Asked, QueryStyle
 from numcolbert.data.triple import (
     Passage,
@@ -143,6 +144,8 @@ class CorpusSource:
             phrase = self._reworded(phrase, unit.dimension, rng)
         if self._held_out.has_pair(phrase, unit.dimension):
             phrase = concept.name  # a variant of this concept is the name of a held-out one
+        if settings.clear_names and not self._clear_names.is_clear(phrase, pair):
+            phrase = concept.name
         return condition, Asked(phrase, operator, low, unit, high)
 
     def _reworded(self, phrase: str, dimension: str, rng: Random) -> str:
@@ -307,15 +310,23 @@ class CorpusSource:
 
     @cached_property
     def _neighbours(self) -> Neighbours[int]:
-        table = self._table
-        rows = [table.anchor_row[start] for start in table.pair_starts[:-1]]
-        concepts = [table.pool.concepts[table.concept[row]] for row in rows]
         return Neighbours(
             {
-                pair: (table.dimension[row], phrases_of((concept.name, *concept.variants)))
-                for pair, (row, concept) in enumerate(zip(rows, concepts, strict=True))
+                pair: (dimension, phrases_of((concept.name, *concept.variants)))
+                for pair, (concept, dimension) in enumerate(self._pairs())
             }
         )
+
+    @cached_property
+    def _clear_names(self) -> ClearNames:
+        return ClearNames(self._pairs())
+
+    def _pairs(self) -> Iterator[tuple[Concept, str]]:
+        """Concept and dimension of each pair, in order."""
+        table = self._table
+        for start in table.pair_starts[:-1]:
+            row = table.anchor_row[start]
+            yield table.pool.concepts[table.concept[row]], self._passages.unit_of(row).dimension
 
     def _random(self, row: int, condition: QueryCondition, rng: Random) -> Passage | None:
         table = self._table

@@ -76,6 +76,9 @@ class TripleSettings:
     """Share of queries that name the concept by a variant."""
     synonyms: float = 0.0
     """Share of queries that exchange words of that phrase for others (`synonyms.toml`)."""
+    clear_names: bool = False
+    """Ask by the concept's own name where a variant is the name of another concept, or a part of its own
+    ("revenue" of "construction revenue") that others share."""
     below_zero: float = 0.0
     """Share of the sentences with a positive value of something that may be negative ("margin", "cash flow")
     that stand a second time in the pool, with that value below zero. Corpora have few of them."""
