@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
+from types import ModuleType
 
 import pytest
 from tests.data.test_triples import CONCEPTS, tiny_pool
@@ -56,3 +60,13 @@ def test_queries_ask_by_clear_names() -> None:
         assert any("another word" in query for query in queries)
         taken_for_another = [query for query in queries if "dividend" in query]
         assert bool(taken_for_another) != clear
+
+
+def test_unclear_names_are_counted(
+    tmp_path: Path, script: Callable[[str], ModuleType], capsys: pytest.CaptureFixture[str]
+) -> None:
+    revenue, *others = CONCEPTS
+    replace(tiny_pool(), concepts=[replace(revenue, variants=("dividend",)), *others]).save(tmp_path / "pool")
+    assert script("unclear_names").main([str(tmp_path / "pool"), "--draws", "2000"]) == 0
+    counts = json.loads(capsys.readouterr().out)
+    assert 0 < counts["unclear"] == counts["the name of another"] < counts["by a variant"] < 1200

@@ -313,15 +313,15 @@ class CorpusSource:
         return Neighbours(
             {
                 pair: (dimension, phrases_of((concept.name, *concept.variants)))
-                for pair, (concept, dimension) in enumerate(self._pairs())
+                for pair, (concept, dimension) in enumerate(self.pairs())
             }
         )
 
     @cached_property
     def _clear_names(self) -> ClearNames:
-        return ClearNames(self._pairs())
+        return ClearNames(self.pairs())
 
-    def _pairs(self) -> Iterator[tuple[Concept, str]]:
+    def pairs(self) -> Iterator[tuple[Concept, str]]:
         """Concept and dimension of each pair, in order."""
         table = self._table
         for start in table.pair_starts[:-1]:

@@ -1,0 +1,59 @@
+"""How often a query would ask for its concept by what is another's name.
+
+    python scripts/unclear_names.py pools-all/fin -b benchmarks/openfinquant
+
+draws pairs of a pool and phrases for them as the recipe `default` does, before words are exchanged, and
+counts the variants that `data.stream.clear_names` would not ask by.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+from numcolbert.data.augment import concept_phrase
+from numcolbert.data.clear_names import ClearNames
+from numcolbert.data.corpus_source import CorpusSource
+from numcolbert.data.held_out import HeldOut
+from numcolbert.data.pool import Pool
+from numcolbert.data.vocabulary import Vocabulary
+from numcolbert.program import program
+from numcolbert.train.recipe import load_recipe
+
+
+@program
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("pool", type=Path)
+    parser.add_argument("-b", "--benchmark", type=Path, action="append", default=[], help="held out")
+    parser.add_argument("--draws", type=int, default=20000)
+    parser.add_argument("--seed", type=int, default=7)
+    given = parser.parse_args(arguments)
+    settings = load_recipe("default").data.stream
+    source = CorpusSource(Pool.load(given.pool), Vocabulary(), HeldOut.read(given.benchmark), settings)
+    pairs = list(source.pairs())
+    names, rng = ClearNames(pairs), Random(given.seed)
+    counts = {"queries": given.draws, "by a variant": 0, "unclear": 0, "the name of another": 0}
+    own_names = {(concept.name.lower(), dimension) for concept, dimension in pairs}
+    for _ in range(given.draws):
+        pair = source.subject(rng)
+        concept, dimension = pairs[pair]
+        phrase = concept_phrase(concept, rng, settings.concept_expansion)
+        if phrase == concept.name:
+            continue
+        counts["by a variant"] += 1
+        if not names.is_clear(phrase, pair):
+            counts["unclear"] += 1
+            counts["the name of another"] += (phrase.lower(), dimension) in own_names
+    sys.stdout.write(json.dumps(counts, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
