@@ -9,6 +9,7 @@ from itertools import accumulate
 from random import Random
 from typing import TYPE_CHECKING
 
+from numcolbert.data.acronyms import acronym_of
 from numcolbert.data.asking import ask
 from numcolbert.data.augment import concept_phrase, convert, value_beside
 from numcolbert.data.below_zero import with_values_below_zero
@@ -142,6 +143,8 @@ class CorpusSource:
         phrase = concept_phrase(concept, rng, settings.concept_expansion)
         if settings.synonyms and rng.random() < settings.synonyms:
             phrase = self._reworded(phrase, unit.dimension, rng)
+        if settings.acronyms and rng.random() < settings.acronyms:
+            phrase = acronym_of(concept.name, rng) or phrase
         if self._held_out.has_pair(phrase, unit.dimension):
             phrase = concept.name  # a variant of this concept is the name of a held-out one
         if settings.clear_names and not self._clear_names.is_clear(phrase, pair):

@@ -76,6 +76,8 @@ class TripleSettings:
     """Share of queries that name the concept by a variant."""
     synonyms: float = 0.0
     """Share of queries that exchange words of that phrase for others (`synonyms.toml`)."""
+    acronyms: float = 0.0
+    """Share of queries that name a concept of several words by its initials."""
     clear_names: bool = False
     """Ask by the concept's own name where a variant is the name of another concept, or a part of its own
     ("revenue" of "construction revenue") that others share."""
