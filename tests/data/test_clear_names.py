@@ -4,15 +4,19 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from types import ModuleType
 
 import pytest
 from tests.data.test_triples import CONCEPTS, tiny_pool
 
 from numcolbert.data.clear_names import ClearNames
+from numcolbert.data.corpus_source import CorpusSource
+from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Concept
 from numcolbert.data.triple_settings import TripleSettings
 from numcolbert.data.triples import TripleStream
+from numcolbert.data.vocabulary import Vocabulary
 
 USD, EUR = "currency:USD", "currency:EUR"
 PAIRS = [
@@ -60,6 +64,19 @@ def test_queries_ask_by_clear_names() -> None:
         assert any("another word" in query for query in queries)
         taken_for_another = [query for query in queries if "dividend" in query]
         assert bool(taken_for_another) != clear
+
+
+def test_concepts_with_an_unclear_name_in_common_are_told_apart() -> None:
+    """Revenue and dividend are in dollars; here both are kinds of income."""
+    _, margin, length, size, _ = CONCEPTS
+    both = [Concept(f"{kind} income", ("income",)) for kind in ("first", "second")]
+    pool = replace(tiny_pool(), concepts=[both[0], margin, length, size, both[1]])
+    for clear in (False, True):
+        settings = TripleSettings(clear_names=clear)
+        source = CorpusSource(pool, Vocabulary(), HeldOut(), settings)
+        names = [concept.name for concept, _ in source.pairs()]
+        near = source.neighbour(names.index("first income"), Random(1))
+        assert (near is not None and names[near]) == (clear and "second income")
 
 
 def test_unclear_names_are_counted(

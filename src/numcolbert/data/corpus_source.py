@@ -315,10 +315,19 @@ class CorpusSource:
     def _neighbours(self) -> Neighbours[int]:
         return Neighbours(
             {
-                pair: (dimension, phrases_of((concept.name, *concept.variants)))
+                pair: (dimension, phrases_of(self._asked_by(pair, concept)))
                 for pair, (concept, dimension) in enumerate(self.pairs())
             }
         )
+
+    def _asked_by(self, pair: int, concept: Concept) -> Iterator[str]:
+        """The names a query may use. What none asks by must not keep two concepts from being told apart:
+        "net revenue" and "construction revenue" are both "revenue".
+        """
+        yield concept.name
+        for variant in concept.variants:
+            if not self.settings.clear_names or self._clear_names.is_clear(variant, pair):
+                yield variant
 
     @cached_property
     def _clear_names(self) -> ClearNames:
