@@ -3,7 +3,8 @@
     python scripts/unclear_names.py pools-all/fin -b benchmarks/openfinquant
 
 draws pairs of a pool and phrases for them as the recipe `default` does, before words are exchanged, and
-counts the variants that `data.stream.clear_names` would not ask by.
+counts the variants that `data.stream.clear_names` would not ask by, and the pairs that are easily taken for
+others by all of their names and by the clear ones.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -36,13 +39,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=7)
     given = parser.parse_args(arguments)
     settings = load_recipe("default").data.stream
-    source = CorpusSource(Pool.load(given.pool), Vocabulary(), HeldOut.read(given.benchmark), settings)
+    pool, held_out = Pool.load(given.pool), HeldOut.read(given.benchmark)
+    source, clear = (
+        CorpusSource(pool, Vocabulary(), held_out, replace(settings, clear_names=is_clear))
+        for is_clear in (False, True)
+    )
     pairs = list(source.pairs())
     names, rng = ClearNames(pairs), Random(given.seed)
-    counts = {"queries": given.draws, "by a variant": 0, "unclear": 0, "the name of another": 0}
+    counts = Counter({"queries": given.draws})
     own_names = {(concept.name.lower(), dimension) for concept, dimension in pairs}
     for _ in range(given.draws):
         pair = source.subject(rng)
+        counts["taken for others"] += source.neighbour(pair, rng) is not None
+        counts["taken for others by clear names"] += clear.neighbour(pair, rng) is not None
         concept, dimension = pairs[pair]
         phrase = concept_phrase(concept, rng, settings.concept_expansion)
         if phrase == concept.name:
