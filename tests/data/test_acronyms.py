@@ -6,8 +6,9 @@ from random import Random
 import pytest
 from tests.data.test_triples import CONCEPTS, tiny_pool
 
-from numcolbert.data.acronyms import acronym_of
+from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Concept
+from numcolbert.data.synonyms import Rewording
 from numcolbert.data.triple_settings import TripleSettings
 from numcolbert.data.triples import TripleStream
 
@@ -27,8 +28,17 @@ from numcolbert.data.triples import TripleStream
     ],
 )
 def test_names_by_their_initials(name: str, found: set[str | None]) -> None:
-    rng = Random(1)
-    assert {acronym_of(name, rng) for _ in range(200)} == found
+    rewording, rng = Rewording(HeldOut()), Random(1)
+    assert {rewording.initials(name, "percent", rng) for _ in range(200)} == found
+
+
+def test_initials_of_a_held_out_concept_are_not_taught() -> None:
+    held_out = HeldOut(frozenset({("return on assets", "percent")}))
+    for name in ("return on assets", "return on assets growth"):
+        for rewording, taught in ((Rewording(HeldOut()), True), (Rewording(held_out), False)):
+            rng = Random(1)
+            made = {rewording.initials(name, "percent", rng) for _ in range(50)}
+            assert any("ROA" in (initials or "") for initials in made) == taught
 
 
 def test_queries_ask_by_initials() -> None:

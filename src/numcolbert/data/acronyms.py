@@ -1,4 +1,4 @@
-"""Names by their initials: "return on assets" as "ROA", "net operating income growth" as "NOI growth".
+"""Names by their initials: "return on assets" as "ROA".
 
 People abbreviate whatever they write often, and a corpus explains only some of it. Most of these are
 invented: what they teach is that initials stand for words.
@@ -11,13 +11,10 @@ from random import Random
 
 from numcolbert.data.words import word_list
 
-SHORTEST, LONGEST = 3, 5
-"""Letters: two of them stand for anything."""
-_SMALL = frozenset(
-    ("a", "an", "and", "at", "by", "for", "from", "in", "of", "on", "or", "per", "the", "to", "with")
-)
+SHORTEST_ACRONYM = 3
+"""Letters. Of two nobody could tell what they stand for."""
+_LONGEST = 5
 _WORD = re.compile(r"[a-z]+")
-_PLURAL_SHARE = 0.2
 
 
 def acronym_of(name: str, rng: Random) -> str | None:
@@ -25,17 +22,7 @@ def acronym_of(name: str, rng: Random) -> str | None:
     words = name.lower().replace("-", " ").split()
     if not all(map(_WORD.fullmatch, words)):
         return None
-    changes = word_list("rise_nouns") | word_list("fall_nouns")
-    rest = words.pop() if words[-1] in changes else ""  # people write "NOI growth"
-    full, short = _initials(words), _initials([word for word in words if word not in _SMALL])
     # "return on assets" is ROA, "allowance for credit losses" ACL: both happen.
-    initials = rng.choice((full, short))
-    if not SHORTEST <= len(initials) <= LONGEST:
-        return None
-    if rest:
-        return f"{initials} {rest}"
-    return f"{initials}s" if words[-1].endswith("s") and rng.random() < _PLURAL_SHARE else initials
-
-
-def _initials(words: list[str]) -> str:
-    return "".join(word[0] for word in words).upper()
+    chosen = rng.choice((words, [word for word in words if word not in word_list("no_content")]))
+    initials = "".join(word[0] for word in chosen).upper()
+    return initials if SHORTEST_ACRONYM <= len(initials) <= _LONGEST else None

@@ -9,7 +9,6 @@ from itertools import accumulate
 from random import Random
 from typing import TYPE_CHECKING
 
-from numcolbert.data.acronyms import acronym_of
 from numcolbert.data.asking import ask
 from numcolbert.data.augment import concept_phrase, convert, value_beside
 from numcolbert.data.below_zero import with_values_below_zero
@@ -140,16 +139,22 @@ class CorpusSource:
             operator, table.pair[row], self._vocabulary.unit(unit), table.dimension[row], low, base_low,
             base_high, _NO_SPAN,
         )  # fmt: skip
+        phrase = self._phrase(concept, pair, unit.dimension, rng)
+        return condition, Asked(phrase, operator, low, unit, high)
+
+    def _phrase(self, concept: Concept, pair: int, dimension: str, rng: Random) -> str:
+        """What the query calls the concept."""
+        settings = self.settings
         phrase = concept_phrase(concept, rng, settings.concept_expansion)
         if settings.synonyms and rng.random() < settings.synonyms:
-            phrase = self._reworded(phrase, unit.dimension, rng)
+            phrase = self._reworded(phrase, dimension, rng)
         if settings.acronyms and rng.random() < settings.acronyms:
-            phrase = acronym_of(concept.name, rng) or phrase
-        if self._held_out.has_pair(phrase, unit.dimension):
-            phrase = concept.name  # a variant of this concept is the name of a held-out one
+            phrase = self._rewording.initials(concept.name, dimension, rng) or phrase
+        if self._held_out.has_pair(phrase, dimension):
+            return concept.name  # a variant of this concept is the name of a held-out one
         if settings.clear_names and not self._clear_names.is_clear(phrase, pair):
-            phrase = concept.name
-        return condition, Asked(phrase, operator, low, unit, high)
+            return concept.name
+        return phrase
 
     def _reworded(self, phrase: str, dimension: str, rng: Random) -> str:
         """With one or two parts exchanged, where there is something to exchange."""

@@ -15,6 +15,7 @@ from numcolbert.data.concept_table import CHANGES, singular, table
 from numcolbert.data.mined_units import PER_SHARE, is_per_share
 from numcolbert.data.pool import Pool, Unit
 from numcolbert.data.thresholds import Threshold
+from numcolbert.data.words import word_list
 from numcolbert.quantities import satisfies
 from numcolbert.quantities.conditions import APPROXIMATE_TOLERANCE, CONVERTED_TOLERANCE
 from numcolbert.types import Quantity
@@ -25,9 +26,7 @@ FEWEST_SHARE = 0.25
 """Of a concept's mentions: a rare dimension of a frequent concept is mostly misread."""
 
 _WORD = re.compile(r"[a-z0-9][\w&+-]*", re.IGNORECASE)
-_NO_CONTENT = frozenset(
-    ("of", "in", "on", "per", "the", "a", "an", "and", "to", "for", "from", "by", "at", "with", "as")
-)
+_NO_CONTENT = word_list("no_content")
 
 
 class Pair:

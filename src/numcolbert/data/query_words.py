@@ -11,13 +11,13 @@ from random import Random
 
 import numpy as np
 
+from numcolbert.data.acronyms import SHORTEST_ACRONYM
 from numcolbert.data.concept_table import singular, table
 from numcolbert.data.pair_index import Pair
 from numcolbert.data.pool import Pool, Unit
 from numcolbert.data.thresholds import Threshold
 from numcolbert.quantities import conditions
 
-SHORTEST_ACRONYM = 3
 SURFACES = 4
 USUAL_SHARE = 0.02
 """A unit surface that stands in fewer of its mentions is left to the training data."""

@@ -3,6 +3,7 @@
 Mined concepts have few names but their own, and a model that is always asked with the words of the passage
 has no need to know others. Two sources say which words can be exchanged: the groups in `synonyms.toml`, and
 the table of concepts, whose names stand within longer ones ("radio segment revenue", "radio segment sales").
+Or a whole name by its initials.
 """
 
 from __future__ import annotations
@@ -11,12 +12,16 @@ import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from random import Random
 
+from numcolbert.data.acronyms import acronym_of
 from numcolbert.data.concept_table import CHANGES, plural, singular, table
 from numcolbert.data.held_out import HeldOut
 
 _LONGEST = 4
 """Words of the longest part that is looked up."""
+_PLURAL_SHARE = 0.2
+"""Of the initials of a plural, those that are written with an s."""
 
 
 class Rewording:
@@ -29,8 +34,7 @@ class Rewording:
         self._unseen_names: dict[str, list[list[str]]] = {}
         for name, dimension in sorted(held_out.pairs):
             # How a change is called, every training query teaches: only what changes counts.
-            what, _, change = name.rpartition(" ")
-            base = what if change in CHANGES else name
+            base, _ = _without_change(name)
             names = [f" {other.lower()} " for other in (base, *table().same.get(base, ()))]
             self._unseen_names.setdefault(dimension, []).append(names)
         self._made: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -42,6 +46,18 @@ class Rewording:
             made = dict.fromkeys(self._exchanged(phrase.split(), dimension))
             self._made[key] = tuple(other for other in made if not self._names_unseen(other, dimension))
         return self._made[key]
+
+    def initials(self, name: str, dimension: str, rng: Random) -> str | None:
+        """The name by its initials: "ROA", "NOI growth". None where it has none, or where they are another
+        name of a held-out concept.
+        """
+        what, change = _without_change(name)
+        made = acronym_of(what, rng)
+        if made is None or self._tells_unseen(what, made, dimension):
+            return None
+        if change:
+            return f"{made} {change}"
+        return f"{made}s" if what.endswith("s") and rng.random() < _PLURAL_SHARE else made
 
     def _exchanged(self, words: list[str], dimension: str) -> Iterator[str]:
         start = 0
@@ -80,6 +96,12 @@ class Rewording:
 
     def _names_unseen(self, phrase: str, dimension: str) -> bool:
         return self._held_out.has_pair(table().canonical(phrase.lower()) or phrase, dimension)
+
+
+def _without_change(name: str) -> tuple[str, str]:
+    """What changes, and "growth" or "decline"; the whole name and "" where nothing does."""
+    what, _, change = name.rpartition(" ")
+    return (what, change) if change in CHANGES else (name, "")
 
 
 @cache
