@@ -62,7 +62,7 @@ def written(value: Any) -> str:
 def deciding(made_with: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a run that decide what came out."""
     without_effect = NOT_THE_RESULT if made_with["loss"]["contrastive"] else NOT_THE_RESULT | CONTRASTIVE
-    has_numbers = [*(made_with["data"]["mix"] or {"pools": 1})] != ["general"]
+    has_numbers = {*(made_with["data"]["mix"] or ())} != {"general"}
     return {
         name: value
         for name, value in flat(made_with)
@@ -121,15 +121,16 @@ def named(run: Mapping[str, Any], chosen: argparse.Namespace) -> dict[str, Any]:
     if chosen.share is not None:
         held = {"gate_length": chosen.gate_length} if chosen.gate_length else {}
         made_with = made_with | {"run": made_with["run"] | {"start_share": chosen.share} | held}
-    first = {
+    return {
         "run": chosen.name,
         "what": chosen.what,
         "date": date.today().isoformat(),
         "command": command(chosen.recipe, made_with),
+        **{key: run[key] for key in ("machine", "remarks", "end")},
+        "recipe": made_with,
+        "results": read_results(chosen.results or chosen.folder / "results.json"),
+        "curve": run["curve"],
     }
-    results = read_results(chosen.results or chosen.folder / "results.json")
-    others = {key: run[key] for key in ("machine", "remarks", "end")}
-    return {**first, **others, "recipe": made_with, "results": results, "curve": run["curve"]}
 
 
 @program

@@ -54,8 +54,6 @@ def ship(training: Path, run: Mapping[str, Any], checkpoint: Path, package: Path
     with tempfile.TemporaryDirectory() as aside:
         save_checkpoint(model, Path(aside) / "model")
         shutil.copytree(Path(aside) / "model", checkpoint, dirs_exist_ok=True)
-    for file in filter(Path.is_file, checkpoint.rglob("*")):
-        file.chmod(0o644)
     notes = {
         "checkpoint": f"models/{checkpoint.name}",
         "recipe": shlex.split(run["command"])[2],

@@ -47,19 +47,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     pairs = list(source.pairs())
     names, rng = ClearNames(pairs), Random(given.seed)
     counts = Counter({"queries": given.draws})
-    own_names = {(concept.name.lower(), dimension) for concept, dimension in pairs}
     for _ in range(given.draws):
         pair = source.subject(rng)
         counts["taken for others"] += source.neighbour(pair, rng) is not None
         counts["taken for others by clear names"] += clear.neighbour(pair, rng) is not None
-        concept, dimension = pairs[pair]
+        concept, _ = pairs[pair]
         phrase = concept_phrase(concept, rng, settings.concept_expansion)
         if phrase == concept.name:
             continue
         counts["by a variant"] += 1
         if not names.is_clear(phrase, pair):
             counts["unclear"] += 1
-            counts["the name of another"] += (phrase.lower(), dimension) in own_names
+            counts["the name of another"] += names.names_another(phrase, pair)
     sys.stdout.write(json.dumps(counts, indent=1) + "\n")
     return 0
 

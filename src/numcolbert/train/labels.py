@@ -117,12 +117,8 @@ def about_the_same(conditions: Conditions, documents: DocumentQuantities, querie
     """Which documents hold a quantity of each concept and dimension a query asks about, of any size:
     [queries, D] bool. Conditions on an unknown concept ask for nothing here.
     """
-    known = conditions.pair >= 0
-    same_pair = (documents.pair == conditions.pair[:, None, None]) & known[:, None, None]
-    found = torch.zeros(queries, documents.pair.shape[0], dtype=torch.long, device=same_pair.device)
-    found.index_add_(0, conditions.query, same_pair.any(dim=-1).long())
-    asked = _counts(known, conditions, queries)
-    return (found == asked[:, None]) & (asked > 0)[:, None]
+    found = _same_pair(conditions, documents).any(dim=-1)
+    return _meets_all(found, conditions.pair >= 0, conditions, queries)
 
 
 def known_answers(conditions: Conditions, documents: DocumentQuantities, queries: int) -> Tensor:
@@ -130,13 +126,26 @@ def known_answers(conditions: Conditions, documents: DocumentQuantities, queries
 
     Queries without a condition have no known answer.
     """
-    same_pair = (documents.pair == conditions.pair[:, None, None]) & (conditions.pair >= 0)[:, None, None]
     same_dimension = documents.dimension == conditions.dimension[:, None, None]
-    satisfied = (same_pair & same_dimension & compares(conditions, documents)).any(dim=-1)  # [C, D]
-    met = torch.zeros(queries, satisfied.shape[1], dtype=torch.long, device=satisfied.device)
-    met.index_add_(0, conditions.query, satisfied.long())
-    asked = condition_counts(conditions, queries)
-    return (met == asked[:, None]) & (asked > 0)[:, None]
+    described = _same_pair(conditions, documents) & same_dimension
+    satisfied = (described & compares(conditions, documents)).any(dim=-1)  # [C, D]
+    return _meets_all(satisfied, conditions.real, conditions, queries)
+
+
+def _same_pair(conditions: Conditions, documents: DocumentQuantities) -> Tensor:
+    """Which quantities describe each condition's concept, where it is known: [C, D, M] bool."""
+    return (documents.pair == conditions.pair[:, None, None]) & (conditions.pair >= 0)[:, None, None]
+
+
+def _meets_all(met: Tensor, counted: Tensor, conditions: Conditions, queries: int) -> Tensor:
+    """Which documents meet all `counted` [C] conditions of a query, of which it has some: [queries, D] bool.
+
+    `met` [C, D] says which document meets which condition, and nothing of those that do not count.
+    """
+    found = torch.zeros(queries, met.shape[1], dtype=torch.long, device=met.device)
+    found.index_add_(0, conditions.query, met.long())
+    asked = _counts(counted, conditions, queries)
+    return (found == asked[:, None]) & (asked > 0)[:, None]
 
 
 def condition_counts(conditions: Conditions, queries: int) -> Tensor:
