@@ -16,7 +16,7 @@ from numcolbert.baselines.rates import DivergedError
 from numcolbert.progress import Progress
 from numcolbert.train.batches import BatchStream
 from numcolbert.train.model_setup import can_record
-from numcolbert.train.optimiser import make_optimiser, set_rates
+from numcolbert.train.optimiser import descend, make_optimiser, set_rates
 from numcolbert.train.packing import BatchMaker
 from numcolbert.train.recipe import Recipe
 from numcolbert.train.replay import GradientStep
@@ -84,9 +84,7 @@ def fit(
             if before_step is not None:
                 before_step(used)
             result = gradients(next(batches))
-            nn.utils.clip_grad_norm_(parameters, optimiser.clip, foreach=True)
-            adam.step()
-            adam.zero_grad(set_to_none=True)
+            descend(adam, parameters, optimiser.clip)
             if done % run.log_every == 0:
                 last = float(result.loss)  # waits for the device
                 if not math.isfinite(last):

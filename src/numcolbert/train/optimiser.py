@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from numcolbert.train.recipe import OptimiserSettings
 
@@ -40,3 +41,11 @@ def set_rates(optimiser: torch.optim.Optimizer, factor: float) -> None:
     """Set every learning rate to a share of its highest."""
     for group in optimiser.param_groups:
         group["lr"] = group["highest_lr"] * factor
+
+
+def descend(optimiser: torch.optim.Optimizer, parameters: Iterable[nn.Parameter], clip: float) -> Tensor:
+    """One step along the gradients, cut to the length `clip`; returns how long they were."""
+    length = nn.utils.clip_grad_norm_(parameters, clip, foreach=True)
+    optimiser.step()
+    optimiser.zero_grad(set_to_none=True)
+    return length

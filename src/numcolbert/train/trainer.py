@@ -19,7 +19,7 @@ from pathlib import Path
 from types import FrameType
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from numcolbert.errors import ModelError
 from numcolbert.model.checkpoint import find_gate, save_checkpoint
@@ -39,7 +39,7 @@ from numcolbert.train.model_setup import (
     skipped_document_ids,
     text_settings,
 )
-from numcolbert.train.optimiser import make_optimiser, set_rates
+from numcolbert.train.optimiser import descend, make_optimiser, set_rates
 from numcolbert.train.packed import PackedEncoder, PackedSettings
 from numcolbert.train.processes import Processes
 from numcolbert.train.recipe import Recipe
@@ -183,9 +183,7 @@ class Trainer:
                 logged = (step + 1) % run.log_every == 0 or step == 0
                 batch = next(batches)
                 result = self.gradients(batch, measured=logged)
-                norm = nn.utils.clip_grad_norm_(self.parameters, optimiser.clip, foreach=True)
-                self.optimiser.step()
-                self.optimiser.zero_grad(set_to_none=True)
+                norm = descend(self.optimiser, self.parameters, optimiser.clip)
                 self.position.step += 1
                 self.position.triples += self._triples_a_step
                 window.add(self._triples_a_step, batch.real_tokens)
