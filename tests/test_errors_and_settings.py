@@ -8,7 +8,7 @@ from typing import Literal
 
 import pytest
 
-from numcolbert.config import read_toml, settings_from
+from numcolbert.config import read_json, read_toml, settings_from
 from numcolbert.errors import ConflictError, UsageError
 from numcolbert.files import folder_bytes, open_binary, replacing_file, replacing_folder
 from numcolbert.progress import Progress, Update, clock, describe, listening
@@ -62,6 +62,12 @@ def test_replacing_folder_keeps_the_old_one_on_failure(tmp_path: Path) -> None:
     with replacing_folder(target) as aside:
         (aside / "a").write_text("1")
     with pytest.raises(ConflictError), replacing_folder(target):
+def test_a_byte_order_mark_before_settings_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "r.toml").write_text("steps = 3", encoding="utf-8-sig")
+    (tmp_path / "r.json").write_text('{"steps": 3}', encoding="utf-8-sig")
+    assert read_toml(tmp_path / "r.toml") == read_json(tmp_path / "r.json", "file", hint="") == {"steps": 3}
+
+
         pass
     with pytest.raises(RuntimeError), replacing_folder(target, overwrite=True) as aside:
         (aside / "a").write_text("2")

@@ -18,10 +18,13 @@ from numcolbert.files import require_file
 Settings = TypeVar("Settings")
 
 
+UTF8 = "utf-8-sig"
+"""UTF-8, with or without the mark that Windows puts before a text."""
+
 def read_toml(path: Path) -> dict[str, Any]:
     require_file(path, "settings file")
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(path.read_text(encoding=UTF8))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UsageError(f"'{path}' is not valid TOML: {error}.", hint="mend the line it names") from error
 
@@ -30,7 +33,7 @@ def read_json(path: Path, what: str, *, hint: str) -> dict[str, Any]:
     """One JSON object."""
     require_file(path, what)
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding=UTF8))
     except ValueError as error:
         raise InputError(f"'{path}' is not valid JSON: {error}.", hint=hint) from error
     if not isinstance(values, dict):

@@ -10,6 +10,7 @@ import os
 import shutil
 import tempfile
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -64,7 +65,9 @@ def text_lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         with open_binary(path) as file:
             for number, line in enumerate(file, 1):
-                yield number, line.decode("utf-8")
+                # The mark that Windows puts before a text is no part of its first word.
+                text = line.removeprefix(BOM_UTF8) if number == 1 else line
+                yield number, text.decode("utf-8")
     except UnicodeDecodeError as error:
         raise InputError(
             f"Line {number} of '{path}' is not UTF-8.", hint="is it the right file? if so, fetch it again"

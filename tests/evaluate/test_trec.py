@@ -34,6 +34,13 @@ def test_any_tag_makes_a_run_that_can_be_read(tmp_path: Path, tag: str) -> None:
     assert read_run(tmp_path / "a.run") == {"q": {"d": 1.0}}
 
 
+def test_a_byte_order_mark_is_no_part_of_the_first_query(tmp_path: Path) -> None:
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 0.9 t\n", encoding="utf-8-sig")
+    (tmp_path / "q.trec").write_text("q1 0 d1 1\n", encoding="utf-8-sig")
+    assert read_run(tmp_path / "a.run") == {"q1": {"d1": 0.9}}
+    assert read_qrels(tmp_path / "q.trec") == {"q1": {"d1": 1}}
+
+
 def test_qrels_survive_a_round_trip(tmp_path: Path) -> None:
     qrels = {"q1": {"a": 1, "b": 0}, "q2": {"c": 3}}
     write_qrels(tmp_path / "q.trec", qrels)
