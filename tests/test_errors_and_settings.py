@@ -18,6 +18,7 @@ from numcolbert.progress import Progress, Update, clock, describe, listening
 class Inner:
     rate: float = 0.1
     names: tuple[str, ...] = ()
+    weights: dict[str, float] | None = None
 
 
 @dataclass
@@ -43,6 +44,10 @@ def test_settings_nest_and_convert() -> None:
         ({"steps": True}, "type int"),
         ({"steps": 1, "inner": 3}, "must be a table"),
         ({"steps": 1, "inner": {"names": "x"}}, "must be a list"),
+        ({"steps": 1, "inner": {"weights": 3}}, "key 'weights' must be a table"),
+        ({"steps": 1, "inner": {"weights": {"a": "x"}}}, "key 'weights', key 'a' is 'x'"),
+        ({"steps": 1, "inner": {"rate": float("nan")}}, "key 'rate' is nan.\nhint: give a finite number"),
+        ({"steps": 1, "inner": {"rate": float("inf")}}, "key 'rate' is inf.\nhint: give a finite number"),
     ],
 )
 def test_wrong_settings_name_the_fix(values: dict[str, object], words: str) -> None:
@@ -57,17 +62,17 @@ def test_broken_toml_is_one_sentence(tmp_path: Path) -> None:
         read_toml(tmp_path / "r.toml")
 
 
-def test_replacing_folder_keeps_the_old_one_on_failure(tmp_path: Path) -> None:
-    target = tmp_path / "made"
-    with replacing_folder(target) as aside:
-        (aside / "a").write_text("1")
-    with pytest.raises(ConflictError), replacing_folder(target):
 def test_a_byte_order_mark_before_settings_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "r.toml").write_text("steps = 3", encoding="utf-8-sig")
     (tmp_path / "r.json").write_text('{"steps": 3}', encoding="utf-8-sig")
     assert read_toml(tmp_path / "r.toml") == read_json(tmp_path / "r.json", "file", hint="") == {"steps": 3}
 
 
+def test_replacing_folder_keeps_the_old_one_on_failure(tmp_path: Path) -> None:
+    target = tmp_path / "made"
+    with replacing_folder(target) as aside:
+        (aside / "a").write_text("1")
+    with pytest.raises(ConflictError), replacing_folder(target):
         pass
     with pytest.raises(RuntimeError), replacing_folder(target, overwrite=True) as aside:
         (aside / "a").write_text("2")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import json
+import math
 import tomllib
 import types
 import typing
@@ -17,9 +18,9 @@ from numcolbert.files import require_file
 
 Settings = TypeVar("Settings")
 
-
 UTF8 = "utf-8-sig"
 """UTF-8, with or without the mark that Windows puts before a text."""
+
 
 def read_toml(path: Path) -> dict[str, Any]:
     require_file(path, "settings file")
@@ -86,7 +87,16 @@ def _convert(hint: Any, value: Any, where: str) -> Any:
             raise UsageError(f"{where} must be a list.", hint="write it as [a, b]")
         items = [_convert(arguments[0], item, where) for item in value] if arguments else list(value)
         return tuple(items) if origin is tuple else items
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+    if origin is dict:
+        if not isinstance(value, Mapping):
+            raise UsageError(f"{where} must be a table.", hint="write it as {name = value}")
+        return {key: _convert(arguments[1], item, f"{where}, key '{key}'") for key, item in value.items()}
+    if hint is Any:
+        return value
+    if hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        # TOML has nan, which passes every comparison with a bound, and inf.
+        if not math.isfinite(value):
+            raise UsageError(f"{where} is {value}.", hint="give a finite number")
         return float(value)
     if hint is Path and isinstance(value, str):
         return Path(value)

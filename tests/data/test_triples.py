@@ -327,6 +327,8 @@ def test_general_pairs_have_no_conditions_and_another_passage_as_negative(tmp_pa
         ({"worker": 2, "workers": 2}, "Worker 2 of 2"),
         ({"mix": {"finance": 1.0}}, "unknown source 'finance'"),
         ({"mix": {"tiny": -1.0}}, "weight of 'tiny'"),
+        ({"mix": {"tiny": math.nan}}, "weight of 'tiny' is nan"),
+        ({"mix": {"tiny": math.inf}}, "weight of 'tiny' is inf"),
         ({"mix": {"tiny": 0.0}}, "weight 0"),
     ],
 )

@@ -174,8 +174,8 @@ def mix_of(pools: Sequence[str], mix: Mapping[str, float] | None, *, general: bo
     for name, weight in mix.items():
         if name not in known:
             raise UsageError(f"The mix names an unknown source '{name}'.", hint="known: " + ", ".join(known))
-        if weight < 0:
-            raise UsageError(f"The weight of '{name}' is {weight}.", hint="weights are 0 or more")
+        if not 0 <= weight < float("inf"):
+            raise UsageError(f"The weight of '{name}' is {weight}.", hint="weights are finite, and 0 or more")
     if not sum(mix.values()):
         raise UsageError("The mix gives every source the weight 0.", hint="give one a positive weight")
     return {name: mix.get(name, 0.0) for name in known}
