@@ -95,11 +95,24 @@ def test_page(folder: Path) -> None:
         (("--alpha", "2"), UsageError, "--alpha is 2"),
         (("--baseline", "other"), UsageError, "'other' is not among"),
         (("-m", "nonsense"), UsageError, "'nonsense' is not a measure"),
+        (("-m", "nDCG@99999999999999999999"), UsageError, "'nDCG@9+' is not a measure"),
+        (("-m", ""), UsageError, "no measure to compute"),
+        (("-m", ","), UsageError, "no measure to compute"),
     ],
 )
 def test_wrong_use(folder: Path, options: tuple[str, ...], kind: type[NumColBERTError], message: str) -> None:
     with pytest.raises(kind, match=message):
         invoke(folder, *options)
+
+
+def test_a_seed_below_zero_is_refused(folder: Path) -> None:
+    arguments = ["evaluate", str(folder / "good.run"), "--qrels", str(folder / "qrels.trec"), "--seed", "-1"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == UsageError.exit_code and isinstance(result.exception, SystemExit)
+
+
+def test_measures_may_have_spaces_between_them(folder: Path) -> None:
+    assert json.loads(invoke(folder, "--json", "-m", "RR@10, R@5"))["measures"] == ["RR@10", "R@5"]
 
 
 def test_a_run_of_another_benchmark(folder: Path) -> None:
@@ -119,3 +132,6 @@ def test_names() -> None:
     assert named_files(["a/x.run", "ours=b/x.run"]) == {"x": Path("a/x.run"), "ours": Path("b/x.run")}
     with pytest.raises(UsageError, match="Two runs are named 'x'"):
         named_files(["a/x.run", "b/x.run"])
+    for text in ("=b/x.run", "ours="):
+        with pytest.raises(UsageError, match=f"'{text}' does not name a run"):
+            named_files([text])

@@ -54,7 +54,7 @@ def evaluate(
     ] = None,
     tukey: Annotated[bool, typer.Option("--tukey", help="Also compare all pairs with Tukey's HSD.")] = False,
     alpha: Annotated[float, typer.Option("--alpha", help="Level of significance.")] = 0.05,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the bootstrap.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Seed of the bootstrap.")] = 0,
     dataset: Annotated[str | None, typer.Option("--dataset", help="Name shown above the table.")] = None,
     corpus: Annotated[
         Path | None, typer.Option("--corpus", help="corpus.jsonl: refuse documents it does not hold.")
@@ -88,7 +88,8 @@ def evaluate(
         raise UsageError(f"--alpha is {alpha:g}.", hint="give a number between 0 and 1, as in 0.05")
     if html is not None and html.exists() and not overwrite:
         raise ConflictError(f"'{html}' already exists.", hint="pass --overwrite or choose another file")
-    chosen = [name for given in measures or DEFAULT_MEASURES for name in given.split(",") if name]
+    given = (name.strip() for option in measures or DEFAULT_MEASURES for name in option.split(","))
+    chosen = [name for name in given if name]
     names = canonical_measures(chosen)
     files = named_files(runs)
     documents = set(read_corpus(corpus).ids) if corpus else None
@@ -136,6 +137,8 @@ def named_files(given: list[str]) -> dict[str, Path]:
         name, equals, file = text.partition("=")
         if not equals or Path(text).exists():
             name, file = Path(text).stem, text
+        elif not name or not file:
+            raise UsageError(f"'{text}' does not name a run.", hint="write NAME=FILE, as in ours=a.run")
         if name in files:
             raise UsageError(f"Two runs are named '{name}'.", hint=f"name one: other={file}")
         files[name] = Path(file)

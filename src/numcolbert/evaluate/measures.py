@@ -15,6 +15,7 @@ from numcolbert.errors import UsageError
 from numcolbert.evaluate.trec import Qrels
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "P@10", "R@100")
+_DEEPEST = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Scores:
 
 def canonical_measures(names: Sequence[str]) -> tuple[str, ...]:
     """Check measure names and spell them as ir-measures does ('MRR@10' is 'RR@10')."""
+    if not names:
+        raise UsageError("There is no measure to compute.", hint="name one, as in nDCG@10 or R@100")
     return tuple(dict.fromkeys(str(_parse(name)) for name in names))
 
 
@@ -101,8 +104,8 @@ def _parse(name: str) -> Any:
         parsed.validate_params()
     except (NameError, ValueError, KeyError, SyntaxError, AssertionError) as error:
         raise _no_measure(name) from error
-    # At a cutoff of 0 trec_eval ends the whole process.
-    if parsed.params.get("cutoff", 1) < 1:
+    # At a cutoff of 0 trec_eval ends the whole process; one that no C integer holds it takes for another.
+    if not 1 <= parsed.params.get("cutoff", 1) <= _DEEPEST:
         raise _no_measure(name)
     known: Any = ir_measures.DefaultPipeline
     if not known.supports(parsed):
