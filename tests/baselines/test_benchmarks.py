@@ -49,6 +49,36 @@ def test_queries_have_concept_and_condition(benchmark: Path) -> None:
     assert plain.condition is None and plain.concept is None
 
 
+@pytest.mark.parametrize(
+    ("line", "complaint"),
+    [
+        ('{"_id": "d1", "text": "again"}', "repeats the id 'd1'"),
+        ('{"_id": "d 3", "text": "two words"}', "has the id 'd 3'"),
+        ('{"_id": "", "text": "none"}', "has the id ''"),
+        ('{"_id": null, "text": "none"}', "has no id and text"),
+        ('{"_id": "d3", "text": null}', "has no id and text"),
+        ('["d3", "a list"]', "has no id and text"),
+    ],
+)
+def test_a_collection_that_no_run_file_could_name(benchmark: Path, line: str, complaint: str) -> None:
+    with (benchmark / "corpus.jsonl").open("a") as file:
+        file.write(line + "\n")
+    with pytest.raises(InputError, match=rf"Line 3 of .*corpus.jsonl' {complaint}"):
+        read_documents(benchmark / "corpus.jsonl")
+
+
+def test_a_benchmark_without_judgements(benchmark: Path) -> None:
+    (benchmark / "qrels.trec").write_text("\n")
+    with pytest.raises(InputError, match=r"qrels.trec' is empty"):
+        read_benchmark(benchmark)
+
+
+def test_an_operator_that_is_no_word(benchmark: Path) -> None:
+    (benchmark / "attributes.json").write_text(json.dumps({"q1": {"operator": [">"]}}))
+    with pytest.raises(InputError, match="attributes of query 'q1'"):
+        read_queries(read_benchmark(benchmark))
+
+
 def test_attributes_that_cannot_be_read(benchmark: Path) -> None:
     (benchmark / "attributes.json").write_text(json.dumps({"q1": {"operator": ">"}}))
     with pytest.raises(InputError, match="attributes of query 'q1'"):

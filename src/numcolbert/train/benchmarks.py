@@ -57,7 +57,10 @@ def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
         )
     queries = _find(folder, "queries.jsonl")
     rows = _all_rows(queries)
-    qrels = read_qrels(_find(folder, "qrels.trec"))
+    judgements = _find(folder, "qrels.trec")
+    qrels = read_qrels(judgements)
+    if not qrels:  # every mean over no queries would be zero
+        raise InputError(f"'{judgements}' is empty.", hint="write lines 'query 0 document relevance'")
     subsets = {
         path.name.split(".")[0]: read_qrels(path) for path in sorted((folder / "qrels").glob("*.trec*"))
     }
@@ -82,7 +85,7 @@ def _by_operator(qrels: Judgements, attributes: dict[str, dict[str, Any]]) -> di
     """For folders without files of subsets."""
     subsets: dict[str, Judgements] = {}
     for query, judged in qrels.items():
-        name = _OPERATOR_NAMES.get(attributes.get(query, {}).get("operator", ""))
+        name = _OPERATOR_NAMES.get(str(attributes.get(query, {}).get("operator")))
         if name is not None:
             subsets.setdefault(name, {})[query] = judged
     return subsets if len(subsets) > 1 else {}
@@ -165,16 +168,27 @@ def _all_rows(path: Path) -> list[tuple[str, str]]:
 
 
 def _rows(path: Path) -> Iterator[tuple[str, str]]:
+    """Ids and texts. What no run file could hold is refused here, before any work is lost to it."""
+    seen: set[str] = set()
     for number, line in text_lines(path):
         if not line.strip():
             continue
         try:
             row = json.loads(line)
-            key = next(key for key in _ID_KEYS if key in row)
-            found = str(row[key]), str(row["text"])
-        except (ValueError, KeyError, TypeError, StopIteration) as error:
+            name = str(next(row[key] for key in _ID_KEYS if row.get(key) is not None))
+            text = row["text"]
+            if not isinstance(text, str):
+                raise TypeError(text)
+        except (ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
             raise InputError(
                 f"Line {number} of '{path}' has no id and text.",
                 hint='each line reads {"id": ..., "text": ...}',
             ) from error
-        yield found
+        if name.split() != [name]:
+            raise InputError(
+                f"Line {number} of '{path}' has the id {name!r}.", hint="ids must not hold spaces or be empty"
+            )
+        if name in seen:
+            raise InputError(f"Line {number} of '{path}' repeats the id '{name}'.", hint="keep one of them")
+        seen.add(name)
+        yield name, text
