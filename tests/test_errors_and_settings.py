@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from numcolbert.config import read_json, read_toml, settings_from
-from numcolbert.errors import ConflictError, UsageError
+from numcolbert.errors import ConflictError, StorageError, UsageError
 from numcolbert.files import folder_bytes, open_binary, replacing_file, replacing_folder
 from numcolbert.progress import Progress, Update, clock, describe, listening
 
@@ -79,6 +79,13 @@ def test_replacing_folder_keeps_the_old_one_on_failure(tmp_path: Path) -> None:
         raise RuntimeError
     assert (target / "a").read_text() == "1"
     assert [p.name for p in tmp_path.iterdir()] == ["made"]
+
+
+def test_a_folder_is_never_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (tmp_path, Path()):
+        with pytest.raises(StorageError, match="Is a directory"), replacing_file(folder):
+            pass
 
 
 def test_replacing_file_leaves_nothing_behind(tmp_path: Path) -> None:

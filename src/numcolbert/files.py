@@ -124,6 +124,8 @@ def replacing_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]
 def replacing_file(target: Path) -> Iterator[Path]:
     """Yield a path beside `target`; on success it is moved over `target` in one step."""
     with storage_errors(target):
+        if target.is_dir():  # known now, not after the work; and "." has no name to put another beside
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(target))
         target.parent.mkdir(parents=True, exist_ok=True)
         aside = target.with_name(f".{target.name}.{os.getpid()}.part")
         try:

@@ -177,3 +177,9 @@ def test_a_first_run_of_another_collection_is_refused() -> None:
     assert ranker.search([Query("q", "x")], 1) == {"q": {"high": 2.0}}
     with pytest.raises(InputError, match="document 'stranger' for query 'q'"):
         ranker.search([Query("q", "x")], 2)
+
+
+def test_a_first_run_of_another_benchmark_is_refused() -> None:
+    ranker = RunRanker({"other": {"high": 2.0}})
+    with pytest.raises(InputError, match="answers none of the queries; it has no 'q'"):
+        ranker.search([Query("q", "revenue above 5 dollars")], 10)

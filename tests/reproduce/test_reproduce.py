@@ -314,6 +314,12 @@ def test_baseline_command(benchmarks: Path, tmp_path: Path) -> None:
         invoke("baseline", "rank", "bm25", folder, "-o", str(out))
     with pytest.raises(UsageError, match="stands on another system's run"):
         invoke("baseline", "rank", "qcolbert", folder, "-o", str(tmp_path / "b.run"))
+    with pytest.raises(ConflictError, match="is a folder"):
+        invoke("baseline", "rank", "bm25", folder, "-o", str(tmp_path), "--overwrite")
+    graded = ("llm", folder, "--first", str(out))
+    for nothing in (("rank", "bm25", folder, "-k", "0"), (*graded, "--depth", "0")):
+        refused = CliRunner().invoke(app, ["baseline", *nothing, "-o", str(tmp_path / "n.run")])
+        assert refused.exit_code == UsageError.exit_code and not (tmp_path / "n.run").exists()
     invoke("baseline", "rank", "qcolbert", folder, "-o", str(tmp_path / "b.run"), "--first", str(out))
     estimate = json.loads(
         invoke(

@@ -79,6 +79,11 @@ class RunRanker:
         self._known = frozenset(document.id for document in corpus)
 
     def search(self, queries: Sequence[Query], k: int) -> Run:
+        if self.run and queries and all(query.id not in self.run for query in queries):
+            raise InputError(
+                f"The first run answers none of the queries; it has no '{queries[0].id}'.",
+                hint="run and queries must belong to the same benchmark",
+            )
         found = {query.id: best(self.run.get(query.id, {}), k) for query in queries}
         for query, ranking in found.items():
             stranger = next((d for d in ranking if self._known is not None and d not in self._known), None)

@@ -26,7 +26,7 @@ def rank(
     benchmark: Annotated[Path, typer.Argument(help="Benchmark folder.")],
     out: OutOption,
     first: FirstOption = None,
-    k: Annotated[int, typer.Option("-k", help="Hits a query.")] = 1000,
+    k: Annotated[int, typer.Option("-k", min=1, help="Hits a query.")] = 1000,
     overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -64,7 +64,7 @@ def llm(
     key_variable: Annotated[
         str, typer.Option("--key-variable", help="Environment variable that holds the API key.")
     ] = "OPENAI_API_KEY",
-    depth: Annotated[int, typer.Option("--depth", help="Hits graded a query.")] = 100,
+    depth: Annotated[int, typer.Option("--depth", min=1, help="Hits graded a query.")] = 100,
     concurrency: Annotated[int, typer.Option("--concurrency", help="Questions at the same time.")] = 8,
     input_price: Annotated[float, typer.Option("--input-price", help="Dollars per million tokens.")] = 0.15,
     output_price: Annotated[float, typer.Option("--output-price", help="Dollars per million tokens.")] = 0.60,
@@ -114,5 +114,7 @@ def llm(
 
 
 def _refuse_overwrite(out: Path, overwrite: bool) -> None:
+    if out.is_dir():
+        raise ConflictError(f"'{out}' is a folder.", hint="name the run file to write, as in bm25.run")
     if out.exists() and not overwrite:
         raise ConflictError(f"'{out}' already exists.", hint="pass --overwrite or choose another file")
