@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from numcolbert.baselines.ranker import Query
 from numcolbert.cli.app import app
 from numcolbert.config import settings_from
-from numcolbert.errors import ConflictError, UsageError
+from numcolbert.errors import ConflictError, NotFoundError, NumColBERTError, UsageError
 from numcolbert.evaluate.trec import read_run, write_run
 from numcolbert.reproduce.elsewhere import command_for, commands
 from numcolbert.reproduce.kept_file import read_kept
@@ -172,6 +172,30 @@ def test_a_bad_run_file_costs_its_own_row_only(benchmarks: Path, tmp_path: Path)
     assert table.comparison is not None
 
 
+@pytest.mark.parametrize("content", ["{", "[1]", '{"fingerprint_": 1}'])
+@pytest.mark.parametrize("kind", ["made-on", "facts"])
+def test_a_damaged_note_costs_its_own_row_only(
+    benchmarks: Path, tmp_path: Path, kind: str, content: str
+) -> None:
+    runs = tmp_path / "runs"
+    write_run(runs / "numcolbert" / "openfinquant.trec", PERFECT, "x")
+    note = runs / "numcolbert" / f"openfinquant.{kind}.json"
+    note.write_text(content.replace("1}", '"a"}') if kind == "facts" else content)
+    benchmark = read_benchmark(benchmarks / "openfinquant")
+    (table,) = make_tables(load_table("main"), [benchmark], runs, Workshop())
+    states = {state.name: state for state in table.states}
+    assert str(note) in states["NumColBERT"].how and set(table.measured) >= {"BM25 (whole query)"}
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", "{}"])
+def test_a_run_with_a_damaged_note_is_made_again(benchmarks: Path, tmp_path: Path, content: str) -> None:
+    benchmark = read_benchmark(benchmarks / "openfinquant")
+    made = made_run(tmp_path, "bm25", benchmark, Workshop())
+    made.path.with_suffix(".json").write_text(content)
+    assert not made_run(tmp_path, "bm25", benchmark, Workshop()).reused
+    assert made_run(tmp_path, "bm25", benchmark, Workshop()).reused
+
+
 def test_a_bad_first_run_costs_the_rows_that_stand_on_it_only(benchmarks: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs"
     (runs / "colbert-ft").mkdir(parents=True)
@@ -295,6 +319,25 @@ def test_saved_runs_of_something_else_are_left_out(benchmarks: Path, tmp_path: P
     corpus.write_text(corpus.read_text() + '{"_id": "d5", "text": "revenue"}\n')
     stale = made(run_missing=False)["QBM25"]
     assert stale.path is None and stale.how == "not run: the saved run was made on something else"
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "kind"),
+    [
+        ("main", ("-o", "{there}"), ConflictError),
+        ("mian", (), UsageError),
+        ("main", ("--training-log", "{there}/none.jsonl"), NotFoundError),
+    ],
+)
+def test_what_can_be_refused_costs_no_runs(
+    benchmarks: Path, tmp_path: Path, table: str, options: tuple[str, ...], kind: type[NumColBERTError]
+) -> None:
+    runs = tmp_path / "runs"
+    places = ("--benchmarks", str(benchmarks), "--runs", str(runs))
+    original = ("--finquant", str(benchmarks / "openfinquant"))
+    with pytest.raises(kind):
+        invoke("reproduce", table, *places, *original, *(o.format(there=tmp_path) for o in options))
+    assert not runs.exists() and not (benchmarks / "finquant").exists()
 
 
 def test_no_benchmark(tmp_path: Path) -> None:

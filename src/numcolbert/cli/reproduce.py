@@ -9,7 +9,7 @@ import typer
 
 from numcolbert.cli.evaluate import print_grids
 from numcolbert.cli.output import JsonOption, print_json
-from numcolbert.errors import UsageError
+from numcolbert.errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
     from numcolbert.reproduce.engines import EngineRow
@@ -77,6 +77,7 @@ def reproduce(
 
     Example: [bold]numcolbert reproduce main --benchmarks bench --runs runs -o report[/bold]
     """
+    from numcolbert.files import require_file
     from numcolbert.reproduce.engines import read_engines
     from numcolbert.reproduce.general import import_general
     from numcolbert.reproduce.kept_file import read_kept
@@ -89,7 +90,14 @@ def reproduce(
     from numcolbert.reproduce.table import kept_tables, make_tables
     from numcolbert.train.benchmarks import read_benchmark, with_suites
 
-    known = read_kept(kept) if kept else Kept()  # files first: a bad one must not cost the runs
+    # What can be refused is refused first: it must not cost the runs.
+    names = TABLES if table == "all" else (table,)
+    specs = [load_table(name) for name in names]
+    if out is not None and out.exists() and not overwrite:
+        raise ConflictError(f"'{out}' already exists.", hint="pass --overwrite or choose another folder")
+    if training_log is not None:
+        require_file(training_log, "training log")
+    known = read_kept(kept) if kept else Kept()
     measured = read_engines(engines) if engines else []
     if train is not None and finquant is None and medquant is None:
         raise UsageError("There is nothing to train on.", hint="name --finquant or --medquant")
@@ -102,8 +110,6 @@ def reproduce(
                 train_systems(benchmarks / name, runs, train, changes or ())
     if general is not None:
         import_general(general, benchmarks)
-    names = TABLES if table == "all" else (table,)
-    specs = [load_table(name) for name in names]
     workshop = Workshop()
     made: list[tuple[TableSpec, list[BenchmarkTable]]] = []
     for spec in specs:

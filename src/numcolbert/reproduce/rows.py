@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from numcolbert.errors import NumColBERTError
+from numcolbert.config import read_json
+from numcolbert.errors import InputError, NumColBERTError
 from numcolbert.evaluate.trec import read_run
 from numcolbert.progress import clock
 from numcolbert.reproduce.elsewhere import command_for
@@ -46,6 +45,16 @@ class RowState:
 def row_state(
     row: RowSpec, spec: TableSpec, benchmark: Benchmark, runs: Path, workshop: Workshop, *, run_missing: bool
 ) -> RowState:
+    try:
+        return _found_or_made(row, spec, benchmark, runs, workshop, run_missing=run_missing)
+    except NumColBERTError as error:
+        # One row that cannot be made, or has a damaged file, must not cost the others; the table says why.
+        return RowState(row.name, None, f"{error.message} ({error.hint})")
+
+
+def _found_or_made(
+    row: RowSpec, spec: TableSpec, benchmark: Benchmark, runs: Path, workshop: Workshop, *, run_missing: bool
+) -> RowState:
     if not row.measured or not row.made_here:
         found = find_run(runs, row.system, benchmark)
         if found is not None:
@@ -61,15 +70,11 @@ def row_state(
         if state.path is None:
             return RowState(row.name, None, f"needs the run of {before.name}")
         first = state.path
-    try:
-        if not run_missing:
-            return _saved_state(row, benchmark, runs, first)
-        made = made_run(runs, row.system, benchmark, workshop, first)
-        how = "reused" if made.reused else f"made in {clock(made.seconds)}"
-        return RowState(row.name, made.path, how, warning=_too_shallow(row, first))
-    except NumColBERTError as error:
-        # One row that cannot be made must not cost the others; the table says why.
-        return RowState(row.name, None, f"{error.message} ({error.hint})")
+    if not run_missing:
+        return _saved_state(row, benchmark, runs, first)
+    made = made_run(runs, row.system, benchmark, workshop, first)
+    how = "reused" if made.reused else f"made in {clock(made.seconds)}"
+    return RowState(row.name, made.path, how, warning=_too_shallow(row, first))
 
 
 def kept_state(row: RowSpec, found: Measured | None) -> RowState | None:
@@ -100,8 +105,14 @@ def _too_shallow(row: RowSpec, first: Path | None) -> str:
 
 def _facts(run: Path, benchmark: Benchmark) -> dict[str, float]:
     path = run.with_name(f"{file_name(benchmark)}.facts.json")
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    return {name: float(value) for name, value in found.items()}
+    if not path.is_file():
+        return {}
+    hint = "copy it again from where the run was made, or remove it"
+    found = read_json(path, "file of facts", hint=hint)
+    try:
+        return {name: float(value) for name, value in found.items()}
+    except (TypeError, ValueError) as error:
+        raise InputError(f"'{path}' holds a fact that is no number: {error}.", hint=hint) from error
 
 
 def how_to_make(row: RowSpec) -> str:

@@ -107,10 +107,14 @@ def saved_run(folder: Path, system: str, benchmark: Benchmark, first: Path | Non
     note = path.with_suffix(".json")
     if not path.is_file() or not note.is_file():
         return None
-    saved = json.loads(note.read_text(encoding="utf-8"))
-    if saved["key"] != _key(system, benchmark, first) or saved["sha256"] != sha256(path):
+    try:
+        saved = json.loads(note.read_text(encoding="utf-8"))
+        key, content, seconds = saved["key"], saved["sha256"], float(saved["seconds"])
+    except (ValueError, KeyError, TypeError):  # a damaged note vouches for nothing
         return None
-    return RunFile(path, True, float(saved["seconds"]))
+    if key != _key(system, benchmark, first) or content != sha256(path):
+        return None
+    return RunFile(path, True, seconds)
 
 
 def was_made_here(run: Path) -> bool:

@@ -7,6 +7,8 @@ import json
 from functools import lru_cache
 from pathlib import Path
 
+from numcolbert.config import read_json
+from numcolbert.errors import InputError
 from numcolbert.files import open_binary, replacing_file
 from numcolbert.train.benchmarks import Benchmark
 
@@ -46,5 +48,8 @@ def made_on(run: Path) -> str | None:
     note = note_of(run)
     if not note.is_file():
         return None
-    found = json.loads(note.read_text(encoding="utf-8"))
+    hint = "copy it again from where the run was made"
+    found = read_json(note, "note on a run", hint=hint)
+    if "fingerprint" not in found:
+        raise InputError(f"'{note}' does not say what the run was made on.", hint=hint)
     return str(found["fingerprint"])
