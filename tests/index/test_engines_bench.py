@@ -89,6 +89,13 @@ def test_a_failed_measurement_names_its_engine(folder: Path) -> None:
         list(bench.compare(job))  # this environment has no fast-plaid
 
 
+def test_what_a_measurement_knows_of_its_failure_is_told(tmp_path: Path) -> None:
+    job = bench.Job(vectors=tmp_path / "none", passages=5, nbits=(4,), queries=3, rounds=1)
+    with pytest.raises(NumColBERTError, match=r"'.*lengths.i32' does not exist") as caught:
+        list(bench.compare(job))
+    assert caught.value.hint == "check the path"
+
+
 def test_a_late_failure_takes_nothing_away(folder: Path) -> None:
     arguments = ["bench", "engines", "--vectors", str(folder), "--passages", "300", "--nbits", "4", "--json"]
     arguments += ["--queries", "2", "--rounds", "1", "--fastplaid-python", sys.executable]

@@ -147,12 +147,21 @@ def _run(command: list[str], request: dict[str, Any]) -> dict[str, Any]:
     )
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-        raise NumColBERTError(
+        raise _told(last) or NumColBERTError(
             f"The measurement of '{request.get('engine', 'fast-plaid')}' failed: {last}.",
             hint="is there memory and disk space enough? a smaller --passages needs less",
         )
     report: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return report
+
+
+def _told(line: str) -> NumColBERTError | None:
+    """The error that a worker of ours ended with, where it knew one."""
+    try:
+        told = json.loads(line)
+        return NumColBERTError(told["message"], hint=told["hint"])
+    except (ValueError, KeyError, TypeError):
+        return None
 
 
 def _report(

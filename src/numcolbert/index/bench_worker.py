@@ -1,7 +1,8 @@
 """One measurement in a process of its own, so that its peak memory is its own: a job in, a report out (JSON).
 
 `python -m numcolbert.index.bench_worker` reads {"task": "build" | "search", "engine", "nbits", "folder",
-"vectors", "passages", "queries", "rounds"} from stdin.
+"vectors", "passages", "queries", "rounds"} from stdin. What a person can mend stands in the last
+line of stderr (JSON).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from numcolbert.errors import NumColBERTError
 from numcolbert.index.bench_vectors import VectorSet
 from numcolbert.index.flat import FlatEngine
 from numcolbert.index.plaid import PlaidEngine
@@ -90,12 +92,17 @@ def peak_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
-def main() -> None:
+def main() -> int:
     job = json.load(sys.stdin)
-    vectors = VectorSet.load(Path(job["vectors"]), job["passages"])
-    report = {"build": build, "search": search}[job["task"]](job, vectors)
+    try:
+        vectors = VectorSet.load(Path(job["vectors"]), job["passages"])
+        report = {"build": build, "search": search}[job["task"]](job, vectors)
+    except NumColBERTError as error:
+        sys.stderr.write(f"\n{json.dumps(error.as_dict())}\n")
+        return error.exit_code
     json.dump({**report, "peak_bytes": peak_bytes()}, sys.stdout)
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
