@@ -177,6 +177,9 @@ def test_the_learning_rate_is_chosen_on_development_queries() -> None:
         choose_rate(Recipe(), [1e-5], 0.1, quality)
     with pytest.raises(UsageError, match="cannot be tried"):
         choose_rate(recipe, [1e-5], 0.0, quality)
+    for rate in (0.0, float("nan"), float("inf")):
+        with pytest.raises(UsageError, match="cannot be tried"):
+            choose_rate(recipe, [1e-5, rate], 0.1, quality)
 
 
 @pytest.mark.train

@@ -398,6 +398,15 @@ def test_a_folder_that_is_no_model(tmp_path: Path) -> None:
             load_splade(folder)
 
 
+def test_a_model_of_another_kind_is_no_splade_model(backbone: str, tmp_path: Path) -> None:
+    from numcolbert.model.checkpoint import ColBERTSettings, build_colbert
+
+    settings = ColBERTSettings(query_length=16, document_length=16)
+    build_colbert(backbone, settings).save_pretrained(str(tmp_path / "colbert"))
+    with pytest.raises(ModelError, match="is not a SPLADE model: it has no BERT with a head"):
+        load_splade(tmp_path / "colbert")
+
+
 def test_batches_come_from_other_processes(recipe: Recipe, tmp_path: Path) -> None:
     with_workers = replace(recipe, data=replace(recipe.data, workers=1), run=replace(recipe.run, steps=4))
     _, _, fitted = train_deepquant(with_workers, tmp_path / "deepquant")

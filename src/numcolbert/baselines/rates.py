@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -28,10 +29,10 @@ def choose_rate(
             "Learning rates are compared on development queries, and there are none.",
             hint="name their folders with --set run.evaluate_during",
         )
-    if not 0 < share <= 1 or min(rates) <= 0:
+    if not 0 < share <= 1 or not all(0 < rate < math.inf for rate in rates):
         raise UsageError(
             f"The rates {list(rates)} cannot be tried for a share of {share}.",
-            hint="rates are positive, the share lies between 0 and 1",
+            hint="rates are positive numbers, the share lies between 0 and 1",
         )
     run = recipe.run
     short = replace(

@@ -85,7 +85,11 @@ def load_splade(folder: Path) -> SparseEncoder:
     try:
         if not folder.is_dir():  # else its name would be looked up on the Hugging Face Hub
             raise FileNotFoundError("there is no such folder")
-        return SparseEncoder(str(folder))
+        encoder = SparseEncoder(str(folder))
+        masked_lm: Any = encoder[0].auto_model
+        if not (hasattr(masked_lm, "bert") and hasattr(masked_lm, "cls")):  # as another kind of model
+            raise ValueError("it has no BERT with a head over the vocabulary")
+        return encoder
     except (OSError, ValueError, SafetensorError) as error:
         raise ModelError(
             f"'{folder}' is not a SPLADE model: {error}.", hint="train one: python -m numcolbert.baselines"
