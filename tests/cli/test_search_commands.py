@@ -100,6 +100,8 @@ def test_rerank_refuses_unclear_runs(run: Any, docs: Path, tmp_path: Path) -> No
     assert "'gone'" in run("rerank", QUERY, trec, "--docs", docs, "--query-id", "q2").err
     trec.write_text("q1 small 9.5\n")
     assert "six" in run("rerank", QUERY, trec, "--docs", docs).err
+    trec.write_text("")
+    assert "is empty" in run("rerank", QUERY, trec, "--docs", docs).err
 
 
 @pytest.mark.parametrize(

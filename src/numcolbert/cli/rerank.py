@@ -91,6 +91,8 @@ def _ids(path: Path, query_id: str | None) -> dict[str, None]:
                 hint="a TREC run has six: query Q0 document rank score name",
             )
         queries.setdefault(columns[0], {})[columns[2]] = None
+    if not queries:
+        raise InputError(f"The run '{path}' is empty.", hint="was the search interrupted? run it again")
     if query_id is None and len(queries) == 1:
         return next(iter(queries.values()))
     if query_id not in queries:
