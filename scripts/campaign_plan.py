@@ -109,7 +109,8 @@ def commands_of(run: Run, plan: Plan, work: Path) -> list[list[str]]:
         train = ["-m", "numcolbert.baselines", "train", run.baseline, run.recipe, "-o", "RUN", *rates]
         chosen = [[*train, *settings]]
     elif run.recipe:
-        chosen = [["-m", "numcolbert.train", run.recipe, *settings, "--set", "run.output=RUN"]]
+        output = ["--set", "run.output=RUN", "--overwrite"]  # a run that is started again begins anew
+        chosen = [["-m", "numcolbert.train", run.recipe, *settings, *output]]
     else:
         commands = _averaged(run) if run.share else run.commands or (run.command,)
         chosen = [_written_out(command, plan) for command in commands]

@@ -18,6 +18,8 @@ from typing import BinaryIO, cast
 
 from numcolbert.errors import ConflictError, InputError, NotFoundError, StorageError
 
+COMPRESSED = (".gz", ".xz")
+
 
 @contextmanager
 def storage_errors(path: Path) -> Iterator[None]:
@@ -49,12 +51,17 @@ def require_file(path: Path, what: str) -> Path:
     return path
 
 
+def without_compression(path: Path) -> Path:
+    """'a.run.gz' holds what 'a.run' would."""
+    return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+
+
 def open_binary(path: Path) -> BinaryIO:
     """Open a plain, `.gz` or `.xz` file for reading."""
     with storage_errors(path):
-        if path.suffix == ".gz":
+        if path.suffix.lower() == ".gz":
             return cast(BinaryIO, gzip.open(path, "rb"))
-        if path.suffix == ".xz":
+        if path.suffix.lower() == ".xz":
             return cast(BinaryIO, lzma.open(path, "rb"))
         return path.open("rb")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import re
 import sys
@@ -88,6 +89,10 @@ def test_rerank_from_file_stdin_and_run(run: Any, docs: Path, tmp_path: Path) ->
     trec.write_text("q1 Q0 small 1 9.5 bm25\nq1 Q0 big 2 9.1 bm25\nq2 Q0 link 1 3 bm25\n")
     from_run = run("rerank", QUERY, trec, "--docs", docs, "--query-id", "q1", "--json").json
     assert {hit["id"] for hit in from_run["hits"]} == {"big", "small"}
+    packed = tmp_path / "bm25.run.gz"
+    packed.write_bytes(gzip.compress(trec.read_bytes()))
+    again = run("rerank", QUERY, packed, "--docs", docs, "--query-id", "q1", "--json").json
+    assert again["hits"] == from_run["hits"]
     verified = run("rerank", QUERY, docs, "--verify", "--json").json
     assert [hit["id"] for hit in verified["hits"]] == ["big"] and verified["dropped"] == 2
 

@@ -43,7 +43,7 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
     common = ["--set", "run.steps=3"]
     tape = ["--set", "data.tape=w/tape"]
     assert started(recipe="no-gate", set=("data.tape=WORK/tape",)) == [
-        ["-m", "numcolbert.train", "no-gate", *common, *tape, "--set", "run.output=w/runs/a"]
+        ["-m", "numcolbert.train", "no-gate", *common, *tape, "--set", "run.output=w/runs/a", "--overwrite"]
     ]
     assert started(recipe="default", baseline="splade", rates=(5e-5,)) == [
         [

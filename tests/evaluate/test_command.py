@@ -130,6 +130,7 @@ def test_documents_outside_the_collection(folder: Path) -> None:
 
 def test_names() -> None:
     assert named_files(["a/x.run", "ours=b/x.run"]) == {"x": Path("a/x.run"), "ours": Path("b/x.run")}
+    assert named_files(["a/x.run.gz"]) == {"x": Path("a/x.run.gz")}
     with pytest.raises(UsageError, match="Two runs are named 'x'"):
         named_files(["a/x.run", "b/x.run"])
     for text in ("=b/x.run", "ours="):

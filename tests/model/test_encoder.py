@@ -157,6 +157,11 @@ def test_a_truncated_or_changed_file(broken: Path, name: str) -> None:
 
 
 def test_a_missing_tokenizer_or_a_damaged_config(broken: Path) -> None:
+    whole = json.loads((broken / "config.json").read_text())
+    (broken / "config.json").write_text(json.dumps(whole | {"files": ["model.onnx"]}))
+    with pytest.raises(ModelError, match="cannot be read"):
+        Encoder.load(broken)
+    (broken / "config.json").write_text(json.dumps(whole))
     (broken / "tokenizer.json").unlink()
     with pytest.raises(ModelError, match=r"lacks tokenizer\.json"):
         Encoder.load(broken)

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from numcolbert.baselines.ranker import Query
 from numcolbert.cli.app import app
 from numcolbert.config import settings_from
-from numcolbert.errors import ConflictError, NotFoundError, NumColBERTError, UsageError
+from numcolbert.errors import ConflictError, ModelError, NotFoundError, NumColBERTError, UsageError
 from numcolbert.evaluate.trec import read_run, write_run
 from numcolbert.reproduce.elsewhere import command_for, commands
 from numcolbert.reproduce.kept_file import read_kept
@@ -327,6 +327,7 @@ def test_saved_runs_of_something_else_are_left_out(benchmarks: Path, tmp_path: P
         ("main", ("-o", "{there}"), ConflictError),
         ("mian", (), UsageError),
         ("main", ("--training-log", "{there}/none.jsonl"), NotFoundError),
+        ("main", ("--model", "{there}/none"), ModelError),
     ],
 )
 def test_what_can_be_refused_costs_no_runs(

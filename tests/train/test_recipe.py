@@ -74,6 +74,7 @@ def test_a_recipe_extends_the_one_beside_it(tmp_path: Path) -> None:
         ("run.gate_length=-1", "must not be negative"),
         ("run.gate_length=1", "2 or more"),
         ("run.time_budget_s=-1", "must not be negative"),
+        ("run.steps=-1", "must not be negative"),
         ("run.steps=0", "set run.steps or run.time_budget_s"),
         ("steps", "e.g. --set run.steps=100"),
         ("run.steps.more=1", "name it as section.key"),

@@ -9,6 +9,7 @@ import typer
 
 from numcolbert.cli.output import JsonOption, print_json, print_table
 from numcolbert.errors import ConflictError, UsageError
+from numcolbert.files import without_compression
 
 if TYPE_CHECKING:
     from numcolbert.evaluate.compare import Comparison
@@ -131,12 +132,12 @@ def evaluate(
 
 
 def named_files(given: list[str]) -> dict[str, Path]:
-    """'ours=runs/a.run' names a run; a bare file is named by its stem."""
+    """'ours=runs/a.run' names a run; a bare file is named as it is without its endings."""
     files: dict[str, Path] = {}
     for text in given:
         name, equals, file = text.partition("=")
         if not equals or Path(text).exists():
-            name, file = Path(text).stem, text
+            name, file = without_compression(Path(text)).stem, text
         elif not name or not file:
             raise UsageError(f"'{text}' does not name a run.", hint="write NAME=FILE, as in ours=a.run")
         if name in files:

@@ -12,6 +12,7 @@ from numcolbert.cli.output import JsonOption, print_json
 from numcolbert.errors import ConflictError, UsageError
 
 if TYPE_CHECKING:
+    from numcolbert.model.encoder import Encoder
     from numcolbert.reproduce.engines import EngineRow
     from numcolbert.reproduce.pictures import Draw
     from numcolbert.reproduce.spec import TableSpec
@@ -97,6 +98,7 @@ def reproduce(
         raise ConflictError(f"'{out}' already exists.", hint="pass --overwrite or choose another folder")
     if training_log is not None:
         require_file(training_log, "training log")
+    encoder = _encoder(model)
     known = read_kept(kept) if kept else Kept()
     measured = read_engines(engines) if engines else []
     if train is not None and finquant is None and medquant is None:
@@ -135,7 +137,7 @@ def reproduce(
             "report's with --kept",
         )
     if out is not None:
-        drawings = _drawings(benchmarks, model, training_log, measured)
+        drawings = _drawings(benchmarks, encoder, training_log, measured)
         write_report(
             made, out, drawings=drawings, engines=measured, note=note, kept=known, overwrite=overwrite
         )
@@ -145,18 +147,23 @@ def reproduce(
         print_grids([grid for _, tables in made for one in tables for grid in table_grids(one)])
 
 
+def _encoder(model: str | None) -> Encoder | None:
+    if model is None:
+        return None
+    from numcolbert.model.encoder import Encoder
+
+    return Encoder.load(model)
+
+
 def _drawings(
-    benchmarks: Path, model: str | None, training_log: Path | None, engines: list[EngineRow]
+    benchmarks: Path, encoder: Encoder | None, training_log: Path | None, engines: list[EngineRow]
 ) -> list[Draw]:
     """The figures that need more than runs."""
     from numcolbert.reproduce.pictures import latency, training, tsne
     from numcolbert.train.benchmarks import read_benchmark
 
     drawings = []
-    if model is not None:
-        from numcolbert.model.encoder import Encoder
-
-        encoder = Encoder.load(model)
+    if encoder is not None:
         folders = [benchmarks / name for name in ("openfinquant", "openmedquant")]
         drawings += [tsne(read_benchmark(f), encoder.encode_queries) for f in folders if f.is_dir()]
     if training_log is not None:

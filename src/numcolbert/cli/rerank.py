@@ -14,6 +14,7 @@ from numcolbert.cli.loading import load_model
 from numcolbert.cli.output import JsonOption
 from numcolbert.cli.search import GateOption, QueryArgument, VerifyOption
 from numcolbert.errors import InputError, UsageError
+from numcolbert.files import require_file, text_lines, without_compression
 from numcolbert.types import Document
 
 RUN_SUFFIXES = (".run", ".trec")
@@ -51,7 +52,7 @@ def rerank(
     [bold]grep flat ads.txt | numcolbert rerank "rents below 900 euros"[/bold],
     [bold]numcolbert rerank "profit above 2 billion" bm25.run --query-id 7 --docs news.jsonl[/bold]
     """
-    run = candidates.endswith(RUN_SUFFIXES)
+    run = without_compression(Path(candidates)).suffix in RUN_SUFFIXES
     if run and docs is None:
         raise UsageError(
             f"'{candidates}' is a TREC run, which names documents without their text.",
@@ -78,8 +79,6 @@ def _of_run(path: Path, query_id: str | None, documents: Iterable[Document]) -> 
 
 
 def _ids(path: Path, query_id: str | None) -> dict[str, None]:
-    from numcolbert.files import require_file, text_lines
-
     queries: dict[str, dict[str, None]] = {}
     for number, line in text_lines(require_file(path, "run")):
         columns = line.split()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import logging
 import sys
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from numcolbert.cli.output import JsonOption, print_json, print_table
 from numcolbert.errors import MissingDependencyError
+from numcolbert.program import INTERRUPTED
+
+if TYPE_CHECKING:
+    from numcolbert.train.trainer import Outcome
 
 ChangesOption = Annotated[
     list[str] | None,
@@ -29,6 +33,9 @@ def require_torch() -> None:
 def train(
     recipe: Annotated[str, typer.Argument(help="A .toml file or the name of a built-in recipe.")],
     changes: ChangesOption = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace the model and checkpoint in the output folder.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Train a model by a recipe; evaluate it on the benchmarks the recipe names.
@@ -36,15 +43,23 @@ def train(
     Example: [bold]numcolbert train default --set 'data.pools=\\["pools/finance"]' --set run.steps=1000[/bold]
     """
     require_torch()
-    from numcolbert.train.measures import MEASURES
     from numcolbert.train.recipe import load_recipe
     from numcolbert.train.trainer import train as run
 
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s", stream=sys.stderr)
-    outcome = run(load_recipe(recipe, changes or []))
+    outcome = run(load_recipe(recipe, changes or []), overwrite=overwrite)
     if as_json:
         print_json(outcome)
-        return
+    else:
+        _show(outcome)
+    if outcome.interrupted:
+        typer.echo("interrupted: go on with --set run.resume=true", err=True)
+        raise typer.Exit(INTERRUPTED)
+
+
+def _show(outcome: Outcome) -> None:
+    from numcolbert.train.measures import MEASURES
+
     rows = [
         (result.name, variant, *(f"{values[measure]:.4f}" for measure in MEASURES))
         for result in outcome.results

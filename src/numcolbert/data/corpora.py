@@ -15,11 +15,11 @@ from numcolbert.data.readers.faults import Faults
 from numcolbert.data.readers.jsonl import Fields
 from numcolbert.data.readers.lines import numbered_lines
 from numcolbert.errors import InputError, NotFoundError, UsageError
+from numcolbert.files import without_compression
 from numcolbert.types import Document
 
 __all__ = ["Benchmark", "Reader", "read", "read_benchmark"]
 
-COMPRESSED = {".gz", ".xz"}
 FORMATS = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv",
     ".parquet": "parquet", ".txt": "text", ".text": "text", ".md": "text",
@@ -109,10 +109,7 @@ def read(
 
 
 def format_of(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in COMPRESSED:
-        suffixes.pop()
-    suffix = suffixes[-1] if suffixes else ""
+    suffix = without_compression(path).suffix.lower()
     if suffix not in FORMATS:
         raise UsageError(
             f"The format of '{path}' is unknown.",

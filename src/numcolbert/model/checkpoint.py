@@ -311,5 +311,7 @@ def _unreadable(path: str | Path, error: Exception) -> ModelError:
     reason = str(error).strip().splitlines()[0].rstrip(".") if str(error).strip() else type(error).__name__
     return ModelError(
         f"The model '{path}' cannot be read: {reason}.",
-        hint="copy or download it again; a cut-off weights file looks like this",
+        hint="copy or download it again; a cut-off weights file looks like this"
+        if Path(path).exists()
+        else "there is no such folder here: is it the name of a Hugging Face model, and can that be reached?",
     )

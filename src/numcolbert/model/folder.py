@@ -91,11 +91,12 @@ def read_config(folder: Path) -> ModelConfig:
             skipped_tokens=tuple(skipped),
             expansion=Expansion(**expansion) if expansion else None,
         )
+        files = dict(config.files)
     except (ValueError, KeyError, TypeError) as error:
         raise ModelError(
             f"'{file}' cannot be read: {error}.", hint="the file is damaged; copy or download the model again"
         ) from error
-    for name, expected in config.files.items():
+    for name, expected in files.items():
         path = folder / name
         if not path.is_file():
             raise ModelError(f"The model '{folder}' lacks {name}.", hint="copy or download it again")

@@ -100,4 +100,5 @@ def _train(system: str, recipe: str, changes: Sequence[str], out: Path) -> None:
 
     if system not in SYSTEMS:
         raise UsageError(f"'{system}' is not trained here.", hint="choose one of " + ", ".join(SYSTEMS))
-    train(load_recipe(recipe, [*changes, *(_PLAIN if system == "colbert-ft" else ())]))
+    chosen = load_recipe(recipe, [*changes, *(_PLAIN if system == "colbert-ft" else ())])
+    train(chosen, overwrite=True)  # only systems without a run come here: what is there was not finished

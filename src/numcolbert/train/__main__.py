@@ -9,7 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from numcolbert.program import program
+from numcolbert.program import INTERRUPTED, program
 
 
 @program
@@ -17,6 +17,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m numcolbert.train", description=__doc__)
     parser.add_argument("recipe", help="path of a recipe, or the name of a built-in one")
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="section.key=value")
+    parser.add_argument("--overwrite", action="store_true", help="replace what the output folder holds")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(name)s: %(message)s", stream=sys.stderr)
@@ -26,20 +27,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from numcolbert.train.recipe import load_recipe
     from numcolbert.train.trainer import train
 
-    outcome = train(load_recipe(chosen.recipe, chosen.changes))
+    outcome = train(load_recipe(chosen.recipe, chosen.changes), overwrite=chosen.overwrite)
+    code = INTERRUPTED if outcome.interrupted else 0
     if os.environ.get("RANK", "0") != "0":
-        return 0  # one of several processes speaks
+        return code  # one of several processes speaks
     if chosen.json:
         values = {**vars(outcome), "results": [vars(result) for result in outcome.results]}
         sys.stdout.write(json.dumps(values, default=str, indent=1) + "\n")
-        return 0
+        return code
     sys.stdout.write(
         f"{outcome.step:,} steps, {outcome.triples:,} triples in {outcome.seconds:.0f} s, "
         f"{outcome.triples_per_second:,.0f} triples/s: {outcome.output}\n"
     )
     if outcome.results:
         sys.stdout.write(table(outcome.results) + "\n")
-    return 0
+    if outcome.interrupted:
+        sys.stderr.write("interrupted: go on with --set run.resume=true\n")
+    return code
 
 
 if __name__ == "__main__":

@@ -150,7 +150,7 @@ def _apply(values: dict[str, Any], change: str) -> None:
 def _check(recipe: Recipe) -> None:
     """What the types cannot say."""
     data, run, optimiser = recipe.data, recipe.run, recipe.optimiser
-    if run.steps <= 0 and run.time_budget_s <= 0:
+    if not run.steps and not run.time_budget_s:
         raise UsageError(
             "The recipe never ends: both run.steps and run.time_budget_s are zero.",
             hint="set run.steps or run.time_budget_s",

@@ -21,7 +21,7 @@ from types import FrameType
 import torch
 from torch import Tensor
 
-from numcolbert.errors import ModelError
+from numcolbert.errors import ConflictError, ModelError
 from numcolbert.model.checkpoint import find_gate, save_checkpoint
 from numcolbert.progress import Progress
 from numcolbert.train.average import average, encoder_weights, hold_gate
@@ -68,14 +68,19 @@ class Outcome:
     results: list[Result] = field(default_factory=list)
 
 
-def train(recipe: Recipe) -> Outcome:
-    """Run a recipe from its start, or from its checkpoint, to its end."""
+def train(recipe: Recipe, *, overwrite: bool = False) -> Outcome:
+    """Run a recipe from its start, or from its checkpoint, to its end.
+
+    What an earlier training left in the output folder is replaced only where `overwrite` says so.
+    """
     budget = Budget(recipe.run.steps, recipe.run.time_budget_s)
-    return Trainer(recipe, budget).run()
+    return Trainer(recipe, budget, overwrite=overwrite).run()
 
 
 class Trainer:
-    def __init__(self, recipe: Recipe, budget: Budget, *, writes: bool = True) -> None:
+    def __init__(
+        self, recipe: Recipe, budget: Budget, *, writes: bool = True, overwrite: bool = False
+    ) -> None:
         self.recipe, self.budget = recipe, budget
         run = recipe.run
         self.processes = Processes.from_environment(run.device)
@@ -83,6 +88,10 @@ class Trainer:
         torch.manual_seed(run.seed)
         torch.set_float32_matmul_precision("high")
         self.output = recipe.output
+        self.state_folder = self.output / "state"
+        resumed = run.resume and has_state(self.state_folder)
+        if self.processes.is_main and writes and not resumed and not overwrite:
+            _refuse_loss(self.output)
         # Read first: a wrong path should fail before the model is built, not after an hour of training.
         self.during = collect(run.evaluate_during, suites=False)
         self.at_end = collect(run.evaluate_at_end, suites=True)
@@ -94,8 +103,6 @@ class Trainer:
         self.optimiser = make_optimiser(self.module, recipe.optimiser, self.device)
         self.parameters = [p for group in self.optimiser.param_groups for p in group["params"]]
         self.position = Position()
-        self.state_folder = self.output / "state"
-        resumed = run.resume and has_state(self.state_folder)
         if resumed:
             self.position = load_state(self.state_folder, self.module, self.optimiser)
             self.budget.used_before = self.position.seconds
@@ -278,6 +285,17 @@ class Trainer:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+def _refuse_loss(output: Path) -> None:
+    """A training that would replace what hours have made is a slip more often than a wish."""
+    for part, what in ((output / "state", "the checkpoint of a training"), (output / "model", "a model")):
+        if part.is_dir():
+            raise ConflictError(
+                f"'{output}' holds {what} already.",
+                hint="choose another run.output, pass --overwrite"
+                + (", or go on with run.resume=true" if has_state(output / "state") else ""),
+            )
 
 
 class Window:
