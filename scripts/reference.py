@@ -19,8 +19,9 @@ from typing import Any
 import typer.main
 
 import numcolbert
-from numcolbert import errors
+from numcolbert import errors, types
 from numcolbert.cli.app import app
+from numcolbert.index.writer import AddReport
 from numcolbert.search import results
 from numcolbert.server import answers, client, problems
 
@@ -30,7 +31,8 @@ GENERATED = "<!-- Written by scripts/reference.py: change the code, then run it.
 
 
 def clean(text: str | None) -> str:
-    return MARKUP.sub("", inspect.cleandoc(text or "")).strip()
+    """Without markup, and without the backslash that keeps a bracket from being taken for it."""
+    return MARKUP.sub("", inspect.cleandoc(text or "")).replace("\\[", "[").strip()
 
 
 def cell(text: str | None) -> str:
@@ -160,10 +162,11 @@ def openapi() -> dict[str, Any]:
     return server.openapi()
 
 
-def schema_name(content: dict[str, Any]) -> str:
+def body_type(content: dict[str, Any]) -> str:
+    """What a body holds, where it is made of objects that the page describes."""
     schema = content.get("application/json", {}).get("schema", {})
-    reference: str = schema.get("$ref") or schema.get("items", {}).get("$ref", "")
-    return reference.rsplit("/", 1)[-1]
+    described = "$ref" in schema or "$ref" in schema.get("items", {})
+    return type_name(schema) if described else ""
 
 
 def type_name(facts: dict[str, Any]) -> str:
@@ -200,15 +203,12 @@ def http_page() -> str:
         "| route | what it does | request | answer |",
         "|---|---|---|---|",
     ]
-    link = "[{0}](#{1})"
     for path, methods in spec["paths"].items():
         for method, operation in methods.items():
-            request = schema_name(operation.get("requestBody", {}).get("content", {}))
+            request = body_type(operation.get("requestBody", {}).get("content", {}))
             good = next(answer for status, answer in operation["responses"].items() if status < "300")
-            answer = schema_name(good.get("content", {}))
-            names = [link.format(name, name.lower()) if name else "" for name in (request, answer)]
             row = f"| `{method.upper()} {path}` | {cell(operation['description'])} |"
-            lines.append(f"{row} {names[0]} | {names[1]} |")
+            lines.append(f"{row} {request} | {body_type(good.get('content', {}))} |")
     for name, schema in spec["components"]["schemas"].items():
         if name in ("HTTPValidationError", "ValidationError"):
             continue
@@ -235,7 +235,8 @@ def field_notes(kind: type) -> dict[str, str]:
 def signature(function: Any) -> str:
     shown = str(inspect.signature(function))
     shown = re.sub(r"\b(?:numcolbert|collections|pathlib)(?:\.\w+)*\.(\w+)", r"\1", shown)
-    return shown.replace("(self, ", "(").replace("(self)", "()").replace("(cls, ", "(").replace("'", "")
+    shown = re.sub(r"(: |-> )'([^']*)'", r"\1\2", shown)  # annotations are texts, defaults may be
+    return shown.replace("(self, ", "(").replace("(self)", "()").replace("(cls, ", "(")
 
 
 def class_lines(kind: type) -> Iterator[str]:
@@ -261,8 +262,10 @@ def python_page() -> str:
         "# Python",
         GENERATED,
         "",
-        "`import numcolbert` gives these names; results and explanations come from searches, and",
-        "`numcolbert.server.client` holds the client. All failures are [`NumColBERTError`](errors.md).",
+        "`import numcolbert` gives the names as far as `Quantity`; what their methods return follows, then",
+        "the client, which is in `numcolbert.server.client`. A `DocumentLike` is a text, a `Document`, or a",
+        "mapping with `text` and perhaps `id`, in which all else is metadata. All failures are",
+        "[`NumColBERTError`](errors.md).",
         "",
         f"## `numcolbert.open{signature(numcolbert.open)}`",
         "",
@@ -270,7 +273,8 @@ def python_page() -> str:
         "",
     ]
     shown = [getattr(numcolbert, name) for name in sorted(numcolbert.__all__) if name != "open"]
-    shown += [results.Results, results.Explanation, results.TokenMatch, client.Client]
+    shown += [results.Results, results.Explanation, results.TokenMatch, results.JudgedQuantity]
+    shown += [types.QueryEncoding, types.DocumentEncoding, AddReport, client.Client]
     shown += [kind for kind in vars(answers).values() if dataclasses.is_dataclass(kind)]
     for kind in shown:
         lines += class_lines(kind)

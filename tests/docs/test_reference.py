@@ -66,3 +66,18 @@ def test_every_error_code_is_listed(pages: dict[str, str]) -> None:
     own = codes(errors.NumColBERTError) - {"server"}  # the client's, which carries the server's own
     for code in own | set(problems.CODES):
         assert f"| `{code}` |" in pages["errors.md"]
+
+
+def test_examples_and_signatures_can_be_copied(pages: dict[str, str]) -> None:
+    assert "\\[" not in pages["cli.md"], "a backslash that only the help's markup needs"
+    assert "engine: str = 'auto'" in pages["python.md"]
+
+
+def test_a_list_is_called_one(pages: dict[str, str]) -> None:
+    assert re.search(r"^\| `GET /v1/jobs` .*\| list of \[JobOut\]", pages["http.md"], flags=re.MULTILINE)
+
+
+def test_what_methods_return_is_described(pages: dict[str, str]) -> None:
+    found = re.findall(r"-> (?:list\[)?([A-Z]\w+)", pages["python.md"])
+    returned = set(found) - {"None", "Iterator", "NDArray"}
+    assert {name for name in returned if f"## `{name}`" not in pages["python.md"]} == set()

@@ -52,7 +52,7 @@ def encode(
 ) -> None:
     """Measure documents a second and milliseconds a query.
 
-    Example: [bold]numcolbert bench encode --checkpoint models/numcolbert --threads 2[/bold]
+    Example: [bold]numcolbert bench encode --checkpoint models/numcolbert-minilm --threads 2[/bold]
     """
     from numcolbert.model.encoder import Encoder
     from numcolbert.model.speed import Contestant, race
