@@ -22,7 +22,7 @@ def show_results(results: Results, *, as_json: bool) -> None:
         return
     understood = ", ".join(map(describe_condition, results.conditions))
     if results.dropped:
-        count = f"{results.dropped:,} better-ranked passage{'s' if results.dropped != 1 else ''}"
+        count = f"{results.dropped:,} passage{'s' if results.dropped != 1 else ''}"
         typer.echo(f"{count} dropped: not verified to be {understood}", err=True)
     if not sys.stdout.isatty():
         print_table(

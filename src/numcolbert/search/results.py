@@ -18,7 +18,7 @@ class Results:
     conditions: tuple[Condition, ...] = ()
     """The numerical conditions as understood by the extractor; they take no part in the ranking."""
     dropped: int = 0
-    """How many better-ranked passages `verify` removed."""
+    """How many passages `verify` removed: above the last hit or, with fewer than `k`, of all it saw."""
     seconds: float = 0.0
 
     def __iter__(self) -> Iterator[Hit]:

@@ -86,7 +86,8 @@ def _verified(
     k: int,
     selection: Selection | None,
 ) -> tuple[list[Hit], int]:
-    """The best `k` whose quantities satisfy the condition, and how many ranked above the last did not."""
+    """The best `k` whose quantities satisfy the condition, and how many did not: of those above the last
+    or, where there are fewer than `k`, of all that were looked at."""
     deepest = max(k, VERIFY_DEPTH)
     for depth in (min(k * VERIFY_FIRST, deepest), deepest):
         ranked = _ranked(collection, view, query, conditions, depth, selection)

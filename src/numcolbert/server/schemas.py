@@ -152,7 +152,9 @@ class SearchResponse(Wire):
     query: str = Field(description="As it was sent.")
     conditions: list[ConditionOut] = Field(description="What the query asks of quantities, as understood.")
     hits: list[HitOut] = Field(description="Best first.")
-    dropped: int = Field(description="Better-ranked passages that `verify` removed.")
+    dropped: int = Field(
+        description="Passages that `verify` removed: above the last hit or, with fewer than k, of all it saw."
+    )
     seconds: float = Field(description="Time the search took.")
 
 

@@ -62,7 +62,7 @@ const right = (hits) => hits.filter((hit) => hit.satisfies === true).length;
 
 export function understoodView(shown, other, gate) {
   const quiet = (text) => element("span", { class: "quiet" }, text);
-  const left = shown.dropped ? `${shown.dropped} better-ranked ${shown.dropped === 1 ? "passage" : "passages"} left out · ` : "";
+  const left = shown.dropped ? `${shown.dropped} ${shown.dropped === 1 ? "passage" : "passages"} left out · ` : "";
   const time = `${left}${(1000 * shown.seconds).toFixed(0)} ms`;
   if (!shown.conditions.length) return [quiet(`No number to compare with in this query: ranked by meaning alone · ${time}`)];
   const parts = shown.conditions.flatMap((condition, i) => [i ? " and " : "", element("strong", {}, conditionText(condition))]);
