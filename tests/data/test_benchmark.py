@@ -175,8 +175,17 @@ def test_held_out_names_unseen_pairs_and_every_threshold(made: JudgedSet, folder
 def test_impossible_wishes_are_refused(pool: Pool) -> None:
     with pytest.raises(UsageError, match="cannot be spread evenly"):
         build(pool, BenchmarkSettings(name="toy", queries=10))
+    with pytest.raises(UsageError, match="7 development queries cannot be spread evenly"):
+        build(pool, BenchmarkSettings(name="toy", queries=12, development=7))
     with pytest.raises(InputError, match="of 3000 queries"):
         build(pool, BenchmarkSettings(name="toy", queries=3000))
+
+
+def test_development_queries_and_suites_can_be_left_out(pool: Pool, tmp_path: Path) -> None:
+    made = build(pool, BenchmarkSettings(name="toy", queries=12, development=0, suite=0))
+    write(pool, made, tmp_path / "toy")
+    assert len(read_benchmark(tmp_path / "toy").queries) == 12
+    assert not (tmp_path / "toy" / "dev").exists() and not (tmp_path / "toy" / "suites").exists()
 
 
 def test_the_command(pool: Pool, tmp_path: Path) -> None:

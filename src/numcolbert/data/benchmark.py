@@ -34,7 +34,7 @@ class BenchmarkSettings:
     queries: int = 420
     development: int = 102
     suite: int = 60
-    """Queries in each of the suites."""
+    """Queries in each of the suites; 0 makes none."""
     seed: int = 13
     fewest: int = 2
     most: int = 10
@@ -125,18 +125,20 @@ class Builder:
         from numcolbert.data import suites
 
         settings = self.settings
-        if settings.queries % 3:
-            raise UsageError(
-                f"{settings.queries} queries cannot be spread evenly over three operators.",
-                hint="choose a multiple of three",
-            )
+        for count, kind in ((settings.queries, "queries"), (settings.development, "development queries")):
+            if count % 3:
+                raise UsageError(
+                    f"{count} {kind} cannot be spread evenly over three operators.",
+                    hint="choose a multiple of three",
+                )
         total = settings.queries + settings.development
         with Progress("draw queries", total, "queries") as progress:
             self.made.test = self._set("q", settings.queries, progress)
             self._test_uses.clear()
-            self.made.development = self._set("d", settings.development - settings.development % 3, progress)
-        for name, draw in suites.SUITES.items():
-            self.made.suites[name] = draw(self, settings.suite)
+            self.made.development = self._set("d", settings.development, progress)
+        if settings.suite:
+            for name, draw in suites.SUITES.items():
+                self.made.suites[name] = draw(self, settings.suite)
         return self.made
 
     def _set(self, prefix: str, count: int, progress: Progress) -> list[JudgedQuery]:

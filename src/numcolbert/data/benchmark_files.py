@@ -32,7 +32,8 @@ def write(pool: Pool, made: JudgedSet, folder: Path, *, overwrite: bool = False)
         _write_set(pool, aside, made.test, made.removed)
         for name, belongs in SUBSETS.items():
             _write_qrels(pool, aside / "qrels" / f"{name}.trec", filter(belongs, made.test))
-        _write_set(pool, aside / "dev", made.development, made.removed)
+        if made.development:
+            _write_set(pool, aside / "dev", made.development, made.removed)
         for name, queries in made.suites.items():
             _write_set(pool, aside / "suites" / name, queries, made.removed)
         _dump(aside / "held_out.json", held_out(made))
@@ -99,7 +100,7 @@ def count(pool: Pool, made: JudgedSet) -> dict[str, Any]:
 
 
 def card(pool: Pool, made: JudgedSet, counts: dict[str, Any]) -> str:
-    suites = "\n".join(f"| suite {name} | {number} |" for name, number in counts["suites"].items())
+    suites = "".join(f"\n| suite {name} | {number} |" for name, number in counts["suites"].items())
     subsets = "\n".join(f"| {name} | {counts[name]} |" for name in SUBSETS)
     return f"""# {made.settings.name}
 
@@ -113,8 +114,7 @@ Made from the pool '{pool.name}' ({", ".join(pool.notes.get("sources", []))}) wi
 | judged relevant | {counts["relevant"]:,} ({counts["relevant_per_query"]} a query) |
 | (concept, dimension) pairs asked for | {counts["pairs"]} |
 {subsets}
-| development queries | {counts["development"]} |
-{suites}
+| development queries | {counts["development"]} |{suites}
 
 A passage is relevant if a quantity that describes the query's concept, under any of its names, satisfies the
 condition after unit conversion. Labels come from rules and were not checked one by one; how often they are

@@ -62,7 +62,7 @@ def _fill(builder: Builder, name: str, count: int, draws: Iterator[JudgedQuery |
     if not found:
         raise InputError(
             f"The pool '{builder.pool.name}' yields no query for the suite '{name}'.",
-            hint="mine a larger corpus",
+            hint="mine a larger corpus, or leave the suites out (--suite 0)",
         )
     return found
 

@@ -16,9 +16,11 @@ def benchmark(
     pool: Annotated[Path, typer.Argument(help="A pool made by 'numcolbert data mine'.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="The test set's folder.")],
     name: Annotated[str, typer.Option(help="What to call it.")] = "openfinquant",
-    queries: Annotated[int, typer.Option(help="Test queries, a multiple of three.")] = 420,
-    development: Annotated[int, typer.Option(help="Development queries, a multiple of three.")] = 102,
-    suite: Annotated[int, typer.Option(help="Queries in each of the five suites.")] = 60,
+    queries: Annotated[int, typer.Option(min=3, help="Test queries, a multiple of three.")] = 420,
+    development: Annotated[
+        int, typer.Option(min=0, help="Development queries, a multiple of three; 0 for none.")
+    ] = 102,
+    suite: Annotated[int, typer.Option(min=0, help="Queries in each of the five suites; 0 for none.")] = 60,
     seed: Annotated[int, typer.Option(help="For every choice.")] = 13,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing test set.")] = False,
     json: JsonOption = False,
