@@ -74,6 +74,14 @@ def test_suites(folder: Path) -> None:
     ]  # fmt: skip
 
 
+def test_a_count_of_missing_queries_names_its_tables(folder: Path) -> None:
+    write_run(folder / "half.run", {q: {"a": 1.0} for q in QRELS if q < "q3"}, "half")
+    arguments = ["evaluate", str(folder / "half.run"), "--qrels", str(folder / "qrels.trec")]
+    told = CliRunner().invoke(app, [*arguments, "--attributes", str(folder / "attributes.json")]).stderr
+    where = f"{folder.name} (6 queries), > (5 queries)"
+    assert told == f"{where}: queries without any hit count as zero: half 3.\n"
+
+
 def test_markdown_and_latex(folder: Path) -> None:
     assert "| good | **1.000** |" in invoke(folder, "--markdown")
     assert r"\toprule" in invoke(folder, "--latex", "--tukey", "-m", "P@1")

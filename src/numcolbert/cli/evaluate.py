@@ -158,7 +158,17 @@ def print_grids(grids: list[Grid]) -> None:
             typer.echo(f"# {grid.title}")
         print_table(grid.columns, to_cells(grid), title=None if len(grids) > 1 else grid.title)
     for note in dict.fromkeys(note for grid in grids for note in grid.notes):
-        typer.echo(note, err=True)
+        typer.echo(_placed(note, grids), err=True)
+
+
+def _placed(note: str, grids: list[Grid]) -> str:
+    """The note and, where it counts queries of some tables only, which: it stands apart from all of them."""
+    from numcolbert.report.tables import SILENT
+
+    titles = [grid.title for grid in grids if note in grid.notes]
+    if not note.startswith(SILENT) or len(titles) == len(grids):
+        return note
+    return f"{', '.join(titles)}: {note[0].lower()}{note[1:]}"
 
 
 def _baseline_name(baseline: str | None, files: dict[str, Path]) -> str | None:

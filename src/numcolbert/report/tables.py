@@ -9,6 +9,9 @@ from numcolbert.evaluate.compare import Cell, Comparison, Table
 from numcolbert.evaluate.significance import TukeyPair
 from numcolbert.report.grid import Entry, Grid
 
+SILENT = "Queries without any hit count as zero"
+"""How the note begins that counts them for each system."""
+
 
 def comparison_grids(comparison: Comparison) -> list[Grid]:
     """The whole query set, each slice, then Tukey's tests where they were asked for."""
@@ -94,5 +97,5 @@ def _notes(table: Table, comparison: Comparison) -> list[str]:
         )
     silent = [f"{row.system} {row.missing}" for row in table.rows if row.missing]
     if silent:
-        notes.append("Queries without any hit count as zero: " + ", ".join(silent) + ".")
+        notes.append(f"{SILENT}: {', '.join(silent)}.")
     return notes
