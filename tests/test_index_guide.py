@@ -76,5 +76,6 @@ def test_the_mistake(tmp_path: Path) -> None:
 
 
 def test_the_python(capsys: pytest.CaptureFixture[str]) -> None:
+    NumColBERT(StandIn()).index(["The drive holds 1 TB."], "idx").close()  # the commands above it made one
     exec(compile(blocks("python")[0], "index-your-data.md", "exec"), {})
     assert "p1" in capsys.readouterr().out
