@@ -342,7 +342,7 @@ def test_what_can_be_refused_costs_no_runs(
 
 
 def test_no_benchmark(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="holds none of the benchmarks"):
+    with pytest.raises(UsageError, match="holds none of the benchmarks of the table: openfinquant, openmedq"):
         invoke("reproduce", "main", "--benchmarks", str(tmp_path))
 
 

@@ -131,8 +131,9 @@ def reproduce(
                 typer.echo(line, err=True)
         made.append((spec, tables))
     if not any(tables for _, tables in made):
+        wanted = ", ".join(dict.fromkeys(name for spec in specs for name in spec.benchmarks))
         raise UsageError(
-            f"'{benchmarks}' holds none of the benchmarks.",
+            f"'{benchmarks}' holds none of the benchmarks of the table: {wanted}.",
             hint="build them with 'numcolbert data benchmark', name their folder with --benchmarks, or a "
             "report's with --kept",
         )
