@@ -108,6 +108,8 @@ def test_progress_reports_rate_and_time_left() -> None:
         describe(Update("encode", 50, 100, "documents", 5.0, False))
         == "encode  50/100 documents  10/s  0:05 left"
     )
+    assert describe(Update("train", 3, 6, "steps", 9.0, False)) == "train  3/6 steps  0.33/s  0:09 left"
+    assert describe(Update("read", 0, 6, "files", 9.0, False)) == "read  0/6 files  0/s"
     assert clock(3700) == "1:01:40"
 
 

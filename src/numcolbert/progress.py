@@ -104,7 +104,9 @@ def clock(seconds: float) -> str:
 def describe(update: Update) -> str:
     """One line for a person: 'encode  1,200/5,000 documents  240/s  0:16 left'."""
     counted = f"{update.done:,}" if update.total is None else f"{update.done:,}/{update.total:,}"
-    line = f"{update.label}  {counted} {update.unit}  {update.rate:,.0f}/s"
+    # "0/s" would look like standing still: a step of training may take seconds.
+    rate = f"{update.rate:,.0f}" if update.rate >= 10 or not update.done else f"{update.rate:.2g}"
+    line = f"{update.label}  {counted} {update.unit}  {rate}/s"
     if update.finished:
         return f"{line}  in {clock(update.seconds)}"
     return line if update.seconds_left is None else f"{line}  {clock(update.seconds_left)} left"

@@ -142,7 +142,7 @@ def test_a_generator_is_read_once(tmp_path: Path) -> None:
 def test_nothing_is_overwritten_without_being_told(tmp_path: Path) -> None:
     target = tmp_path / "idx"
     build(DOCUMENTS[:3], target, StandIn())
-    with pytest.raises(ConflictError, match="already exists"):
+    with pytest.raises(ConflictError, match=r"already exists.*\n.*in Python overwrite=True"):
         build(DOCUMENTS, target, StandIn())
     assert build(DOCUMENTS, target, StandIn(), overwrite=True).documents == 100
     precious = tmp_path / "precious"

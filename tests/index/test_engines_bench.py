@@ -120,7 +120,7 @@ def test_a_corpus_is_encoded_once_and_kept(tmp_path: Path, monkeypatch: pytest.M
     np.testing.assert_allclose(np.linalg.norm(np.concatenate(loaded.queries), axis=1), 1, atol=1e-5)
     imitated = VectorSet.load(engine_vectors.imitated(folder, 150))
     assert imitated.count == 150
-    with pytest.raises(InputError, match="holds 400 documents"):
+    with pytest.raises(InputError, match=r"holds 400 documents; .* 300 more documents to cut queries from"):
         engine_vectors.from_corpus(corpus, None, 101)
 
 

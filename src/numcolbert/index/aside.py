@@ -93,7 +93,8 @@ class Aside:
             )
         if not empty and not self._overwrite:
             raise ConflictError(
-                f"The index '{self.target}' already exists.", hint="pass --overwrite or choose another folder"
+                f"The index '{self.target}' already exists.",
+                hint="pass --overwrite (in Python overwrite=True) or choose another folder",
             )
 
     def _settle_begun(self) -> None:

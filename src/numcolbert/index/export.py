@@ -43,7 +43,10 @@ def export(
     if target.is_dir():
         raise ConflictError(f"'{target}' is a folder.", hint="name a file")
     if target.exists() and not overwrite:
-        raise ConflictError(f"'{target}' already exists.", hint="pass --overwrite or choose another name")
+        raise ConflictError(
+            f"'{target}' already exists.",
+            hint="pass --overwrite (in Python overwrite=True) or choose another name",
+        )
     total = len(collection)
     with replacing_file(target) as aside:
         rows = track(collection.scan(), "export", total, "documents")

@@ -291,10 +291,10 @@ def _refuse_loss(output: Path) -> None:
     """A training that would replace what hours have made is a slip more often than a wish."""
     for part, what in ((output / "state", "the checkpoint of a training"), (output / "model", "a model")):
         if part.is_dir():
+            resume = ", go on with --set run.resume=true" if has_state(output / "state") else ""
             raise ConflictError(
                 f"'{output}' holds {what} already.",
-                hint="choose another run.output, pass --overwrite"
-                + (", or go on with run.resume=true" if has_state(output / "state") else ""),
+                hint=f"choose another run.output{resume}, or pass --overwrite",
             )
 
 

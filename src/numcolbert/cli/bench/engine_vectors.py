@@ -61,8 +61,9 @@ def from_corpus(corpus: Path, model: str | None, count: int) -> Path:
     texts = [document.text for document in islice(read(corpus), count + CUT_QUERIES)]
     if len(texts) < count + CUT_QUERIES:
         raise InputError(
-            f"'{corpus}' holds {len(texts):,} documents; asked for are {count:,} and {CUT_QUERIES} queries.",
-            hint="ask for fewer with --passages, and more with --synthetic",
+            f"'{corpus}' holds {len(texts):,} documents; {count:,} passages are asked for, and "
+            f"{CUT_QUERIES} more documents to cut queries from.",
+            hint="ask for fewer with --passages, name a larger corpus, or add sizes with --synthetic",
         )
     step = len(texts) // CUT_QUERIES  # from all over the corpus
     asked = [" ".join(text.split()[:18]) for text in texts[::step][:CUT_QUERIES]]
