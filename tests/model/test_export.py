@@ -21,7 +21,7 @@ from numcolbert.model.checkpoint import (
     save_checkpoint,
 )
 from numcolbert.model.encoder import Encoder, QuantityCutOffWarning
-from numcolbert.model.export import export_model, parity
+from numcolbert.model.export import export_model, main, parity
 from numcolbert.model.graph_writer import quantise_rows
 
 QUERIES = ["revenue above 20 million dollars", "phones under 500 dollars in the year 2019", "sales"]
@@ -151,6 +151,19 @@ def test_a_checkpoint_with_its_export_inside_opens_by_its_own_name(make_model, t
     assert "python -m numcolbert.model.export" in caught.value.hint
     export_model(model, tmp_path / "m" / "onnx")
     assert Encoder.load(tmp_path / "m", threads=1).name == str(tmp_path / "m")
+
+
+def test_the_program_replaces_an_export_only_when_asked(  # type: ignore[no-untyped-def]
+    make_model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    checkpoint = tmp_path / "model"
+    save_checkpoint(make_model(), checkpoint)
+    assert main([str(checkpoint)]) == 0
+    before = (checkpoint / "onnx/config.json").stat().st_mtime_ns
+    assert main([str(checkpoint)]) == 1 and "pass --overwrite" in capsys.readouterr().err
+    assert (checkpoint / "onnx/config.json").stat().st_mtime_ns == before
+    assert main([str(checkpoint), "--overwrite"]) == 0
+    assert (checkpoint / "onnx/config.json").stat().st_mtime_ns > before
 
 
 def test_a_model_that_is_no_colbert_is_refused(make_model, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]

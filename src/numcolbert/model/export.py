@@ -1,10 +1,11 @@
 """From a torch checkpoint to the model folder the core runs on, and how far the two are apart.
 
-python -m numcolbert.model.export CHECKPOINT [FOLDER]     FOLDER is CHECKPOINT/onnx where not given
+python -m numcolbert.model.export CHECKPOINT [FOLDER] [--overwrite]   FOLDER: CHECKPOINT/onnx if not given
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ import torch
 from sentence_transformers.base.modules import Dense, Transformer
 from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
-from numcolbert.errors import ModelError, UsageError
+from numcolbert.errors import ConflictError, ModelError
 from numcolbert.files import replacing_folder, sha256
 from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.model.encoder import Encoder
@@ -270,14 +271,20 @@ def parity(
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    given = sys.argv[1:] if arguments is None else arguments
-    if len(given) not in (1, 2):
-        raise UsageError(
-            "A checkpoint to export is needed.", hint="python -m numcolbert.model.export CHECKPOINT [FOLDER]"
-        )
-    source = Path(given[0])
-    target = Path(given[1]) if len(given) == 2 else source / "onnx"
-    export_model(load_checkpoint(source), target, name=source.name)
+    parser = argparse.ArgumentParser(
+        prog="python -m numcolbert.model.export",
+        description="Write the model folder that the core runs on, without torch.",
+    )
+    parser.add_argument("checkpoint", type=Path, help="model folder of a training")
+    parser.add_argument("folder", type=Path, nargs="?", help="by default CHECKPOINT/onnx")
+    parser.add_argument("--overwrite", action="store_true", help="replace what is there")
+    chosen = parser.parse_args(arguments)
+    target = chosen.folder or chosen.checkpoint / "onnx"
+    if target.exists() and not chosen.overwrite:  # before a minute of work
+        raise ConflictError(f"'{target}' already exists.", hint="pass --overwrite or choose another folder")
+    export_model(
+        load_checkpoint(chosen.checkpoint), target, name=chosen.checkpoint.name, overwrite=chosen.overwrite
+    )
     return 0
 
 
