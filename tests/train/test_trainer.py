@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +20,12 @@ from numcolbert.data.triple_files import write_triples
 from numcolbert.errors import InputError, NotFoundError, NumColBERTError, UsageError
 from numcolbert.train.__main__ import main
 from numcolbert.train.journal import read_log
+from numcolbert.train.model_setup import build_model, text_settings
 from numcolbert.train.recipe import Recipe, load_recipe
 from numcolbert.train.schedule import Budget
+from numcolbert.train.tape import write_tape
 from numcolbert.train.trainer import Trainer, train
+from numcolbert.train.workers import FeedSettings
 
 
 @pytest.fixture
@@ -155,6 +159,27 @@ def test_sigterm_saves_a_checkpoint_and_the_model(recipe: Any, tmp_path: Path) -
     notes = json.loads((tmp_path / "run/state/state.json").read_text())
     assert notes["position"]["step"] == outcome.step
     assert (tmp_path / "run/model/modules.json").is_file()
+
+
+def test_a_wait_for_a_batch_ends_when_that_is_asked(recipe: Any, tmp_path: Path) -> None:
+    tape = tmp_path / "tape"
+    chosen = recipe(f"data.tape={tape}")
+    text = text_settings(build_model(chosen.model, torch.device("cpu")))
+    write_tape(FeedSettings(chosen.data, text, 16, chosen.run.seed), tape, 4)
+    (tape / "0000002.batch").unlink()  # as if it was still being drawn
+    trainer = Trainer(chosen, Budget(chosen.run.steps))
+    plain = trainer._next_batch
+
+    def wait(batches: Any) -> Any:
+        if trainer.position.step == 2:
+            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        return plain(batches)
+
+    trainer._next_batch = wait  # type: ignore[method-assign]
+    outcome = trainer.run()
+    assert outcome.interrupted
+    assert outcome.step == 2
+    assert json.loads((tmp_path / "run/state/state.json").read_text())["position"]["step"] == 2
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import multiprocessing
+import time
 from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +51,38 @@ def test_a_worker_that_fails_says_why(feed: FeedSettings) -> None:
     broken = replace(feed, data=replace(feed.data, triples=Path("nowhere.npz"), workers=1))
     with pytest.raises(WorkerFailedError, match=r"nowhere\.npz"):
         take(broken, 1)
+
+
+def _feed_and_wait(settings: FeedSettings, told: Connection) -> None:
+    stream = Feed(settings)
+    next(stream)
+    told.send([process.pid for process in stream._processes])
+    time.sleep(600)
+
+
+def _lives(pid: int) -> bool:
+    """A process that has ended may stay in the table until someone asks for its exit code."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks at processes as Linux shows them")
+def test_workers_end_with_a_training_that_is_killed(feed: FeedSettings) -> None:
+    context = multiprocessing.get_context("spawn")
+    heard, told = context.Pipe(duplex=False)
+    training = context.Process(target=_feed_and_wait, args=(feed, told))
+    training.start()
+    assert heard.poll(120)
+    workers = heard.recv()
+    assert len(workers) == 2
+    training.kill()
+    training.join()
+    deadline = time.monotonic() + 20
+    while any(map(_lives, workers)) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not any(map(_lives, workers))
 
 
 def test_a_batch_holds_what_its_triples_say(feed: FeedSettings, triples: list[Triple]) -> None:

@@ -25,7 +25,7 @@ from numcolbert.errors import ConflictError, ModelError
 from numcolbert.model.checkpoint import find_gate, save_checkpoint
 from numcolbert.progress import Progress
 from numcolbert.train.average import average, encoder_weights, hold_gate
-from numcolbert.train.batches import BatchStream
+from numcolbert.train.batches import Batch, BatchStream
 from numcolbert.train.benchmarks import Benchmark
 from numcolbert.train.evaluate import Ranker, Result, collect, evaluate, save_results
 from numcolbert.train.journal import Journal
@@ -52,6 +52,11 @@ from numcolbert.train.text_reader import TextReader
 from numcolbert.train.workers import FeedSettings
 
 log = logging.getLogger(__name__)
+
+
+class _StopWaiting(BaseException):
+    """Raised by the handler of signals where nothing is lost by it, in a wait for a batch; no error, so that
+    nobody but the loop catches it."""
 
 
 @dataclass
@@ -113,6 +118,7 @@ class Trainer:
             records=self.processes.count == 1 and can_record(recipe, self.device),
         )
         self._stop_asked = False
+        self._waiting = False
         self._ranker: Ranker | None = None
         self.journal: Journal | None = None
         if self.processes.is_main and writes:
@@ -188,7 +194,9 @@ class Trainer:
                 if self.recipe.model.dropout:
                     torch.manual_seed(run.seed * 1_000_003 + step)  # so that a resumed run drops the same
                 logged = (step + 1) % run.log_every == 0 or step == 0
-                batch = next(batches)
+                batch = self._next_batch(batches)
+                if batch is None:
+                    break
                 result = self.gradients(batch, measured=logged)
                 norm = descend(self.optimiser, self.parameters, optimiser.clip)
                 self.position.step += 1
@@ -201,6 +209,17 @@ class Trainer:
                 self._every(run.checkpoint_every, self._save_state)
         if self._stop_asked or (run.checkpoint_every and self.position.step % run.checkpoint_every):
             self._save_state()
+
+    def _next_batch(self, batches: BatchStream) -> Batch | None:
+        """None where the end is asked for before the batch is there: workers and tapes may take minutes."""
+        try:
+            try:
+                self._waiting = self.processes.count == 1  # several have to end after the same step
+                return next(batches)
+            finally:
+                self._waiting = False
+        except _StopWaiting:
+            return None
 
     def _should_stop(self) -> bool:
         ended = self._stop_asked or self.budget.progress(self.position.step) >= 1.0
@@ -269,10 +288,12 @@ class Trainer:
 
     @contextmanager
     def _stopping_on_signals(self) -> Iterator[None]:
-        """SIGTERM and Ctrl-C end the loop after the step in flight, with a checkpoint."""
+        """SIGTERM and Ctrl-C end the loop with a checkpoint, after the step in flight or in a wait."""
 
         def ask(_number: int, _frame: FrameType | None) -> None:
             self._stop_asked = True
+            if self._waiting:
+                raise _StopWaiting
 
         before = {}
         for number in (signal.SIGTERM, signal.SIGINT):

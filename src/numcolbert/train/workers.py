@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import queue
 import signal
+import threading
 import time
 import traceback
 from collections.abc import Iterator
@@ -58,7 +59,20 @@ def batches_of(settings: FeedSettings, worker: int, workers: int) -> Iterator[Bl
         yield to_block(maker.make(source.next_block(settings.batch)))
 
 
+def _end_with_parent() -> None:
+    """A killed training closes nothing: its workers would wait for room in their queues for ever."""
+    parent = multiprocessing.parent_process()
+
+    def watch() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True, name="parent").start()
+
+
 def _work(settings: FeedSettings, worker: int, workers: int, results: Any) -> None:
+    _end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the main process decides when to stop
     os.environ["TOKENIZERS_PARALLELISM"] = "false"  # one process, one core
     try:
