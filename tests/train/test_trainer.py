@@ -95,6 +95,50 @@ def test_a_resumed_run_follows_the_curve_of_an_uninterrupted_one(recipe: Any, tm
     assert losses(tmp_path / "parts") == pytest.approx(losses(tmp_path / "whole"), abs=1e-5)
 
 
+def test_what_a_killed_run_did_after_its_checkpoint_counts_once(recipe: Any, tmp_path: Path) -> None:
+    chosen = recipe("run.checkpoint_every=5", output="killed")
+    trainer = Trainer(chosen, Budget(chosen.run.steps))
+    plain = trainer._should_stop
+
+    def stop() -> bool:
+        if trainer.position.step == 7:
+            raise MemoryError  # like a kill: no checkpoint, no end
+        return plain()
+
+    trainer._should_stop = stop  # type: ignore[method-assign]
+    with pytest.raises(MemoryError):
+        trainer.run()
+    with (tmp_path / "killed/log.jsonl").open("a") as log:
+        log.write('{"event": "tra')
+    train(recipe("run.checkpoint_every=5", "run.resume=true", output="killed"))
+    lines = read_log(tmp_path / "killed/log.jsonl")
+    assert [line["step"] for line in lines if line["event"] == "train"] == list(range(1, 13))
+
+
+def test_a_replaced_run_leaves_no_checkpoint_and_no_results_behind(recipe: Any, tmp_path: Path) -> None:
+    train(recipe("run.checkpoint_every=5"))
+    (tmp_path / "run/results.json").write_text("[]")
+    chosen = recipe("run.seed=5")
+    Trainer(chosen, Budget(chosen.run.steps), overwrite=True)  # and killed before its first checkpoint
+    assert not (tmp_path / "run/state").exists()
+    assert not (tmp_path / "run/results.json").exists()
+
+
+@pytest.mark.parametrize("change", ["model.gated=false", "loss.properties=0"])
+def test_a_checkpoint_with_more_than_the_recipe_has_is_refused(recipe: Any, change: str) -> None:
+    train(recipe("run.steps=2", "run.checkpoint_every=2"))
+    with pytest.raises(InputError, match=r"does not fit this recipe.*no place for"):
+        train(recipe("run.steps=4", "run.resume=true", change))
+
+
+def test_a_checkpoint_with_a_damaged_position_gets_a_sentence(recipe: Any, tmp_path: Path) -> None:
+    train(recipe("run.steps=2", "run.checkpoint_every=2"))
+    notes = tmp_path / "run/state/state.json"
+    notes.write_text(notes.read_text().replace('"step": 2', '"step": "2"'))
+    with pytest.raises(InputError, match="'step'"):
+        train(recipe("run.steps=4", "run.resume=true"))
+
+
 def test_what_is_kept_is_the_ranking_of_the_start_also_after_resuming(recipe: Any, tmp_path: Path) -> None:
     ordinary = [Triple(t.query, [], t.positive, t.negative) for t in make_triples(40, seed=3)]
     file = tmp_path / "mixed.npz"

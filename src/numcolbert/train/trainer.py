@@ -46,7 +46,7 @@ from numcolbert.train.recipe import Recipe
 from numcolbert.train.replay import GradientStep
 from numcolbert.train.schedule import Budget, lr_factor
 from numcolbert.train.sources import unit_count
-from numcolbert.train.state import Position, has_state, load_state, save_state
+from numcolbert.train.state import Position, forget_state, has_state, load_state, save_state
 from numcolbert.train.step import TrainingStep
 from numcolbert.train.text_reader import TextReader
 from numcolbert.train.workers import FeedSettings
@@ -122,7 +122,11 @@ class Trainer:
         self._ranker: Ranker | None = None
         self.journal: Journal | None = None
         if self.processes.is_main and writes:
-            self.journal = Journal(self.output, tensorboard=run.tensorboard, keep=resumed)
+            if not resumed:
+                forget_state(self.state_folder)
+                (self.output / "results.json").unlink(missing_ok=True)
+            at = self.position.step if resumed else None
+            self.journal = Journal(self.output, tensorboard=run.tensorboard, resumed_at=at)
             (self.output / "recipe.json").write_text(json.dumps(recipe.as_dict(), indent=1), encoding="utf-8")
 
     def _build_step(self) -> TrainingStep:
