@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from numcolbert.errors import ConflictError, InputError, NotFoundError, UsageErr
 from numcolbert.model.checkpoint import ColBERTSettings, build_colbert
 from numcolbert.train.model_setup import text_settings
 from numcolbert.train.sources import DataSettings
-from numcolbert.train.tape import TapeReader, main, open_feed, write_tape
+from numcolbert.train.tape import TapeReader, _read, _write, main, open_feed, write_tape
 from numcolbert.train.workers import Feed, FeedSettings, WorkerFailedError
 
 
@@ -106,6 +107,19 @@ def test_a_tape_is_gone_on_with(drawn: FeedSettings, tmp_path: Path, workers: in
     assert len([next(reader) for _ in range(5)]) == 5
 
 
+def test_two_may_write_the_same_tape(drawn: FeedSettings, tmp_path: Path) -> None:
+    write_tape(drawn, tmp_path / "tape", 1)
+    batch = tmp_path / "tape" / "0000000.batch"
+    whole, parts = batch.read_bytes(), []
+    for process in (1, 2):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "getpid", lambda process=process: process)
+            patch.setattr(Path, "replace", lambda path, _target: parts.append(path))  # not moved yet
+            _write(batch, _read(batch))
+    assert len({path.name for path in parts}) == 2  # else one moves away what the other still writes
+    assert batch.read_bytes() == whole
+
+
 def test_a_damaged_tape_gets_a_sentence(drawn: FeedSettings, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="0 batches"):
         write_tape(drawn, tmp_path / "none", 0)
@@ -120,7 +134,23 @@ def test_a_damaged_tape_gets_a_sentence(drawn: FeedSettings, tmp_path: Path) -> 
     for words in ("cut off", "damaged", "damaged"):
         with pytest.raises(InputError, match=words):
             next(reader)
-    for text, words in [("{", "not valid JSON"), ("[]", "one JSON object"), ("{}", "does not say")]:
+    for listed in (b"[]", b"[1]", b"3"):
+        (folder / "0000000.batch").write_bytes(len(listed).to_bytes(8, "little") + listed)
+        with pytest.raises(InputError, match="damaged") as refused:
+            next(TapeReader(taped(drawn, folder)))
+    assert "remove the file" in refused.value.hint
+    for number in range(3):
+        (folder / f"000000{number}.batch").unlink()
+    write_tape(drawn, folder, 3)  # as the hint says
+    assert [(folder / f"000000{number}.batch").read_bytes() for number in range(3)] == whole
+    for text, words in [
+        ("{", "not valid JSON"),
+        ("[]", "one JSON object"),
+        ("{}", "does not say"),
+        ('{"batches": 0, "made_with": {}}', "does not say"),
+        ('{"batches": "3", "made_with": {}}', "does not say"),
+        ('{"batches": 3, "made_with": []}', "does not say"),
+    ]:
         (folder / "tape.json").write_text(text)
         with pytest.raises(InputError, match=words):
             TapeReader(taped(drawn, folder))

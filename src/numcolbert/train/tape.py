@@ -35,7 +35,8 @@ LABEL = "tape.json"
 NOT_IN_BATCHES = ("workers", "prefetch", "tape", "mask_known")
 """Settings of the data that change nothing in a batch, or decide in training only."""
 LOOK_AGAIN_SECONDS = 0.05
-_WRITE_AGAIN = "write the tape again"
+_WRITE_AGAIN = "write the tape again, into another folder"
+_DRAW_AGAIN = "remove the file, and write the tape again with the same command: it draws what is missing"
 
 
 def write_tape(settings: FeedSettings, folder: Path, batches: int) -> None:
@@ -129,7 +130,8 @@ def open_feed(settings: FeedSettings) -> Feed | TapeReader:
 
 def _read_label(folder: Path) -> dict[str, Any]:
     label = read_json(folder / LABEL, "label of the tape", hint=_WRITE_AGAIN)
-    if not {"batches", "made_with"} <= label.keys():
+    batches = label.get("batches")
+    if type(batches) is not int or batches < 1 or not isinstance(label.get("made_with"), dict):
         raise InputError(f"'{folder / LABEL}' does not say what is on the tape.", hint=_WRITE_AGAIN)
     return label
 
@@ -145,9 +147,8 @@ def _path(folder: Path, number: int) -> Path:
 
 def _write(path: Path, block: Block) -> None:
     entries = json.dumps(block.entries).encode()
-    aside = path.with_suffix(".part")
-    aside.write_bytes(len(entries).to_bytes(8, "little") + entries + block.data)
-    aside.replace(path)
+    with replacing_file(path) as aside:  # of this process alone: another may be writing the same tape
+        aside.write_bytes(len(entries).to_bytes(8, "little") + entries + block.data)
 
 
 def _read(path: Path) -> Block:
@@ -155,12 +156,13 @@ def _read(path: Path) -> Block:
     end = 8 + int.from_bytes(raw[:8], "little")
     try:
         listed = json.loads(raw[8:end])
-    except ValueError as error:
-        raise InputError(f"The batch '{path}' is damaged.", hint=_WRITE_AGAIN) from error
-    entries = tuple((name, kind, tuple(shape), first, size) for name, kind, shape, first, size in listed)
+        entries = tuple((name, kind, tuple(shape), first, size) for name, kind, shape, first, size in listed)
+        needed = max(first + size for *_, first, size in entries)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"The batch '{path}' is damaged.", hint=_DRAW_AGAIN) from error
     block = Block(entries, bytearray(raw[end:]))
-    if block.size < max(first + size for *_, first, size in entries):
-        raise InputError(f"The batch '{path}' is cut off.", hint=_WRITE_AGAIN)
+    if block.size < needed:
+        raise InputError(f"The batch '{path}' is cut off.", hint=_DRAW_AGAIN)
     return block
 
 
