@@ -6,12 +6,14 @@ import dataclasses
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.standin import StandIn
 
 import numcolbert
 from numcolbert.api import NumColBERT
 from numcolbert.errors import NotFoundError, NumColBERTError
+from numcolbert.server.client import _wire
 
 
 def test_the_front_page(tmp_path: Path) -> None:
@@ -61,6 +63,14 @@ WRONG = {
     "half a hit": lambda model, index: index.search("q", k=1.5),
     "k as a text": lambda model, index: index.search("q", k="3", verify=True),
     "a filter as a mapping": lambda model, index: index.search("q", where={"year": 2020}),
+    "a number as path": lambda model, index: model.index(["5 kg"], 5),
+    "no index": lambda model, index: numcolbert.open(None),  # type: ignore[arg-type]
+    "a number as model": lambda model, index: NumColBERT.load(5),  # type: ignore[arg-type]
+    "a list as an index's model": lambda model, index: numcolbert.open(index.path, model=["m"]),  # type: ignore[arg-type]
+    "a list as target": lambda model, index: index.export(["docs.jsonl"]),
+    "a list as format": lambda model, index: index.export(index.path.parent / "d", format=["jsonl"]),
+    "no folder for a copy": lambda model, index: index.copy(None),
+    "batches of a text": lambda model, index: model.encode_documents(["5 kg"], batch_size="x"),
     "empty batches": lambda model, index: index.add(["5 kg"], batch_size=0),
 }
 
@@ -79,3 +89,21 @@ def test_a_whole_number_is_an_id_everywhere(tmp_path: Path) -> None:
     with NumColBERT(StandIn()).index([{"id": 7, "text": "5 kg"}], tmp_path / "idx") as index:
         assert index.get(7).id == index.explain("kg", 7).id == "7"  # type: ignore[arg-type]
         assert index.delete([7]) == 1  # type: ignore[list-item]
+
+
+def test_many_queries_may_come_from_a_generator_or_an_array(tmp_path: Path) -> None:
+    with NumColBERT(StandIn()).index(["5 kg", "6 m"], tmp_path / "idx") as index:
+        for queries in ((word for word in ("kg", "m")), np.array(["kg", "m"])):
+            assert [found.query for found in index.search_many(queries)] == ["kg", "m"]  # type: ignore[arg-type]
+
+
+def test_a_field_called_metadata_is_kept_whatever_it_holds(tmp_path: Path) -> None:
+    documents = [
+        {"id": "a", "text": "5 kg", "metadata": "raw", "year": 1},
+        {"id": "b", "text": "5 kg", "metadata": {"year": 2}},
+        {"id": "c", "text": "5 kg", "metadata": None},
+    ]
+    with NumColBERT(StandIn()).index(documents, tmp_path / "idx") as index:
+        kept = [dict(index.get(id).metadata) for id in "abc"]
+    assert kept == [{"metadata": "raw", "year": 1}, {"year": 2}, {}]
+    assert [_wire(document)["metadata"] for document in documents] == kept

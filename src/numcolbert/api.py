@@ -14,10 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from numcolbert.errors import ModelError
+from numcolbert.errors import ModelError, UsageError
 from numcolbert.index.collection import AddReport, Collection
-from numcolbert.index.encoding import TextEncoder
-from numcolbert.index.inputs import DocumentLike, as_document, as_id, several
+from numcolbert.index.encoding import TextEncoder, require_batch
+from numcolbert.index.inputs import DocumentLike, as_document, as_id, as_path, several
 from numcolbert.progress import track
 from numcolbert.search.explain import explain, explain_text
 from numcolbert.search.filters import filter_for
@@ -41,12 +41,15 @@ class NumColBERT:
         """The shipped model, or the one in a folder or under a model id."""
         from numcolbert.model.encoder import Encoder
 
+        if model is not None:
+            as_path(model)  # refuses what is none; the name stays as it was given
         return cls(Encoder.load(model))
 
     def encode_queries(self, texts: Sequence[str]) -> list[QueryEncoding]:
         return self.encoder.encode_queries(list(several(texts, "queries")))
 
     def encode_documents(self, texts: Sequence[str], batch_size: int = 32) -> list[DocumentEncoding]:
+        require_batch(batch_size)
         return self.encoder.encode_documents(list(several(texts, "texts")), batch_size=batch_size)
 
     def index(
@@ -67,9 +70,10 @@ class NumColBERT:
         """
         from numcolbert.index.build import build
 
+        folder = as_path(path)
         build(
             several(documents, "documents"),
-            Path(path),
+            folder,
             self.encoder,
             engine=engine,
             settings=settings,
@@ -77,7 +81,7 @@ class NumColBERT:
             skip_bad=skip_bad,
             batch_size=batch_size,
         )
-        return Index(Collection.open(Path(path)), self.encoder)
+        return Index(Collection.open(folder), self.encoder)
 
     def rerank(
         self,
@@ -139,9 +143,10 @@ class Index:
         gate: bool = True,
     ) -> list[Results]:
         """`search` for each of many queries, which are encoded together."""
-        for query in several(queries, "queries"):
+        wanted = list(several(queries, "queries"))  # once: a generator is empty the second time
+        for query in wanted:
             check_query(query)
-        encodings = self.encoder.encode_queries(list(queries)) if queries else []
+        encodings = self.encoder.encode_queries(wanted) if wanted else []
         return [
             self.search(encoding, k, where=where, verify=verify, gate=gate)
             for encoding in track(encodings, "search", unit="queries")
@@ -199,7 +204,7 @@ class Index:
         """Write the documents to a file (`.parquet` with vectors, `.jsonl`, `.trec`); returns how many."""
         from numcolbert.index.export import export
 
-        return export(self.collection, Path(target), format=format, vectors=vectors, overwrite=overwrite)
+        return export(self.collection, as_path(target), format=format, vectors=vectors, overwrite=overwrite)
 
     def copy(
         self, path: str | Path, *, engine: str = "auto", overwrite: bool = False, **settings: Any
@@ -210,8 +215,9 @@ class Index:
         """
         from numcolbert.index.copy import copy
 
-        copy(self.collection, Path(path), engine=engine, settings=settings, overwrite=overwrite)
-        return Index(Collection.open(Path(path)), self.encoder)
+        folder = as_path(path)
+        copy(self.collection, folder, engine=engine, settings=settings, overwrite=overwrite)
+        return Index(Collection.open(folder), self.encoder)
 
     def refresh(self) -> bool:
         """See what other processes have written since; True when there was something."""
@@ -237,7 +243,7 @@ class Index:
 
 def open(path: str | Path, *, model: str | Path | TextEncoder | None = None) -> Index:
     """Open an index with the model it was built with, or with `model` where that has moved."""
-    collection = Collection.open(Path(path))
+    collection = Collection.open(as_path(path))
     try:
         return Index(collection, _encoder_for(collection, model))
     except BaseException:
@@ -247,7 +253,14 @@ def open(path: str | Path, *, model: str | Path | TextEncoder | None = None) -> 
 
 def _encoder_for(collection: Collection, model: str | Path | TextEncoder | None) -> TextEncoder:
     if model is not None:
-        return NumColBERT.load(model).encoder if isinstance(model, str | Path) else model
+        if isinstance(model, str | Path):
+            return NumColBERT.load(model).encoder
+        if not hasattr(model, "encode_queries"):
+            raise UsageError(
+                f"A model is of type {type(model).__name__}.",
+                hint="hand in its folder, its name or an encoder",
+            )
+        return model
     try:
         return NumColBERT.load(collection.model_name).encoder
     except ModelError as error:

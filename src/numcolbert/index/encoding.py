@@ -52,7 +52,7 @@ def encode_vectors(
     """
     import numpy as np
 
-    _require_batch(batch_size)
+    require_batch(batch_size)
     order = sorted(range(len(texts)), key=lambda position: len(texts[position]))
     vectors: list[NDArray[np.float32]] = [np.empty((0, encoder.dim), np.float32)] * len(texts)
     for start in range(0, len(order), batch_size):
@@ -65,7 +65,7 @@ def encode_vectors(
     return vectors
 
 
-def _require_batch(size: int) -> None:
+def require_batch(size: int) -> None:
     if not isinstance(size, int) or size < 1:
         raise UsageError(f"batch_size is {size!r}.", hint="choose a whole number, at least 1")
 
@@ -84,7 +84,7 @@ def _usable(vectors: NDArray[np.float32], dim: int, text: str) -> NDArray[np.flo
 
 def windows(items: Iterable[Item], batch_size: int) -> Iterator[list[Item]]:
     """Consecutive items, as many at a time as `encode_vectors` should see together."""
-    _require_batch(batch_size)
+    require_batch(batch_size)
     iterator = iter(items)
     while window := list(islice(iterator, batch_size * BATCHES_A_WINDOW)):
         yield window

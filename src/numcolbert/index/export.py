@@ -36,7 +36,7 @@ def export(
     trec: `<DOC>` records.
     """
     chosen = format or target.suffix.lstrip(".")
-    if chosen not in WRITERS:
+    if not isinstance(chosen, str) or chosen not in WRITERS:
         known = ", ".join(WRITERS)
         what = f"There is no export format '{chosen}'" if chosen else f"'{target}' has no ending"
         raise UsageError(f"{what}.", hint=f"choose one of {known} with --format, or by the file's ending")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, TypeVar
 
 from numcolbert.errors import InputError, UsageError
@@ -28,10 +30,7 @@ def as_document(item: DocumentLike, fallback_id: str) -> Document:
         id, text, metadata = item.id, item.text, item.metadata
     elif isinstance(item, Mapping):
         id, text = item.get("id", fallback_id), item.get("text")
-        metadata = {name: value for name, value in item.items() if name not in ("id", "text", "metadata")}
-        nested = item.get("metadata")
-        if isinstance(nested, Mapping):
-            metadata = {**metadata, **nested}
+        metadata = fields_of(item)
     else:
         raise InputError(
             f"A document is of type {type(item).__name__}.",
@@ -54,6 +53,16 @@ def as_document(item: DocumentLike, fallback_id: str) -> Document:
     return document
 
 
+def fields_of(item: Mapping[str, Any]) -> dict[str, Any]:
+    """All that a mapping holds beside id and text, with what lies under `metadata` among it."""
+    fields = {name: value for name, value in item.items() if name not in ("id", "text")}
+    if fields.get("metadata", fields) is None:  # as good as left out
+        del fields["metadata"]
+    elif isinstance(fields.get("metadata"), Mapping):
+        fields |= fields.pop("metadata")
+    return fields
+
+
 def several(items: Iterable[Item], what: str) -> Iterable[Item]:
     """`items`, unless it is a single one, of which Python would take every letter or key for an item."""
     if isinstance(items, str | bytes | Mapping | Document) or not isinstance(items, Iterable):
@@ -71,6 +80,12 @@ def as_id(id: object) -> str:
     if not isinstance(id, str):
         raise UsageError(f"An id is of type {type(id).__name__}.", hint="hand in the document's id, a text")
     return id
+
+
+def as_path(path: object) -> Path:
+    if not isinstance(path, str | os.PathLike):
+        raise UsageError(f"A path is of type {type(path).__name__}.", hint="hand in a text or a Path")
+    return Path(os.fsdecode(path))
 
 
 def shown(id: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from numcolbert.errors import InputError, NumColBERTError
-from numcolbert.index.inputs import DocumentLike, as_id, several
+from numcolbert.index.inputs import DocumentLike, as_id, fields_of, several
 from numcolbert.server.answers import (
     Added,
     ExplainedScore,
@@ -190,5 +190,4 @@ def _wire(item: DocumentLike) -> dict[str, Any]:
     sent = {name: item[name] for name in ("id", "text") if name in item}
     if sent.get("id") is not None:
         sent["id"] = as_id(sent["id"])
-    rest = {name: value for name, value in item.items() if name not in ("id", "text", "metadata")}
-    return {**sent, "metadata": {**rest, **(item.get("metadata") or {})}}
+    return {**sent, "metadata": fields_of(item)}
