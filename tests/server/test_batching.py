@@ -54,3 +54,19 @@ def test_one_bad_query_does_not_fail_its_neighbours() -> None:
     with pytest.raises(InputError):
         bad.result(30)
     encoder.close()
+
+
+def test_a_query_nobody_waits_for_any_more_does_no_harm() -> None:
+    slow = Slow()
+    encoder = BatchingEncoder(slow)
+    first = encoder.submit("first")
+    assert slow.begun.wait(30)
+    given_up, next_one = encoder.submit("given up"), encoder.submit("next")
+    assert given_up.cancel()  # as when its request is ended
+    assert not first.cancel()  # it is being encoded
+    slow.go.set()
+    assert [first.result(30).text, next_one.result(30).text] == ["first", "next"]
+    alone = encoder.submit("alone")
+    alone.cancel()
+    assert encoder.submit("last").result(30).text == "last"
+    encoder.close()

@@ -151,8 +151,9 @@ def test_a_field_beside_the_metadata_is_told_its_place(server: TestClient) -> No
 
 
 def test_malformed_json_and_oversized_bodies(server: TestClient) -> None:
-    broken = server.post("/v1/search", content=b"{", headers={"content-type": "application/json"})
-    assert (broken.status_code, broken.json()["code"]) == (400, "bad_json")
+    for body in (b"{", b'{"query": "\xe9"}', b"[" * 100_000, b'{"k": ' + b"9" * 5000 + b"}"):
+        broken = server.post("/v1/search", content=body, headers={"content-type": "application/json"})
+        assert (broken.status_code, broken.json()["code"]) == (400, "bad_json")
     large = server.post("/v1/search", content=b"x", headers={"content-length": str(LARGEST_BODY + 1)})
     assert (large.status_code, large.json()["code"]) == (413, "too_large")
 

@@ -68,9 +68,12 @@ class BatchingEncoder:
                     open_ = False
                     break
                 batch.append(item)
-            self._encode(batch)
+            # Who was cancelled meanwhile waits for nothing; an answer to it would end this thread.
+            self._encode([item for item in batch if item[1].set_running_or_notify_cancel()])
 
     def _encode(self, batch: list[_Waiting]) -> None:
+        if not batch:
+            return
         try:
             encodings = self._encoder.encode_queries([text for text, _ in batch])
         except Exception as error:  # noqa: BLE001 - handed to whoever waits

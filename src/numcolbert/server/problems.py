@@ -34,6 +34,10 @@ def too_large() -> JSONResponse:
     return problem(413, "too_large", message, "send it in several requests")
 
 
+def bad_json() -> JSONResponse:
+    return problem(400, "bad_json", "The request's body is not valid JSON.", "send a JSON object, as UTF-8")
+
+
 def _methods(request: Request) -> list[str]:
     """What the path takes.
 
@@ -56,7 +60,7 @@ def add_problems(app: FastAPI) -> None:
     async def malformed(request: Request, error: RequestValidationError) -> JSONResponse:
         first = error.errors()[0]
         if first["type"] == "json_invalid":
-            return problem(400, "bad_json", "The request's body is not valid JSON.", "send a JSON object")
+            return bad_json()
         field = ".".join(str(part) for part in first["loc"][1:]) or "the body"
         hint = "see /docs for the fields of a request"
         if first["type"] == "extra_forbidden" and first["loc"][1:2] == ("documents",):
@@ -77,4 +81,6 @@ def add_problems(app: FastAPI) -> None:
             return problem(404, "no_route", message, "see /docs for the routes")
         if error.status_code == 413:
             return too_large()
+        if error.status_code == 400 and request.method == "POST":
+            return bad_json()  # not UTF-8, nested too deep, or with a number of thousands of digits
         return problem(error.status_code, "http", f"{error.detail}.", "see /docs for the routes")
