@@ -44,6 +44,8 @@ def read_json(path: Path, what: str, *, hint: str) -> dict[str, Any]:
 
 def settings_from(kind: type[Settings], values: Mapping[str, Any], where: str) -> Settings:
     """Build the dataclass `kind` (nested dataclasses become tables) and refuse what it does not know."""
+    if not isinstance(values, Mapping):
+        raise UsageError(f"{where} must be a table.", hint="write it as keys with values")
     hints = typing.get_type_hints(kind)
     fields = {f.name: f for f in dataclasses.fields(kind) if f.init}  # type: ignore[arg-type]
     arguments: dict[str, Any] = {}

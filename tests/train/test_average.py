@@ -113,3 +113,6 @@ def test_a_folder_without_a_run_gets_a_sentence(tmp_path: Path, capsys: pytest.C
     (tmp_path / "recipe.json").write_text('{"model": {"backb')
     assert main([str(tmp_path), "--share", "0.4", "-o", str(tmp_path / "out")]) == 1
     assert "not valid JSON" in capsys.readouterr().err
+    (tmp_path / "recipe.json").write_text('{"model": []}')
+    assert main([str(tmp_path), "--share", "0.4", "-o", str(tmp_path / "out")]) == 2
+    assert "must be a table" in capsys.readouterr().err

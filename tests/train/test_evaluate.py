@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -237,12 +238,27 @@ def test_attributes_that_are_none(tmp_path: Path) -> None:
         read_attributes(path)
 
 
+@pytest.mark.parametrize(
+    "known", [{"span": 3}, {"span": [1]}, {"span": ["a", "b"]}, {"conditions": 2}, {"conditions": [5]}]
+)
+def test_a_quantity_without_a_place_gets_a_sentence(
+    benchmark_folder: Path, tmp_path: Path, known: dict[str, object]
+) -> None:
+    shutil.copytree(benchmark_folder, tmp_path / "copy")
+    (tmp_path / "copy/attributes.json").write_text(json.dumps({"q0": known}))
+    with pytest.raises(InputError, match="query 'q0' stands"):
+        read_benchmark(tmp_path / "copy")
+
+
 def test_candidates_that_are_no_run(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="The run of candidates"):
         read_candidates(tmp_path / "none.trec")
     (tmp_path / "bad.trec").write_text("q1 Q0 d1 1 0.5 tag\nq1 d2\n")
     with pytest.raises(InputError, match="Line 2"):
         read_candidates(tmp_path / "bad.trec")
+    (tmp_path / "empty.trec").write_text("\n")
+    with pytest.raises(InputError, match="is empty"):
+        read_candidates(tmp_path / "empty.trec")
 
 
 def test_empty_rankings_count_zero() -> None:

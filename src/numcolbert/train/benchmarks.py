@@ -67,6 +67,7 @@ def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
     attributes: dict[str, dict[str, Any]] = {}
     if (folder / "attributes.json").is_file():
         attributes = read_attributes(folder / "attributes.json")
+        _check_spans(folder / "attributes.json", attributes)
     if not subsets:
         subsets = _by_operator(qrels, attributes)
     return Benchmark(
@@ -126,6 +127,23 @@ def read_attributes(path: Path) -> dict[str, dict[str, Any]]:
             f"'{path}' does not map query ids to attributes.", hint='write {"q1": {"operator": ">"}}'
         )
     return attributes
+
+
+def _check_spans(path: Path, attributes: dict[str, dict[str, Any]]) -> None:
+    for query, known in attributes.items():
+        conditions = known.get("conditions", [known])
+        if not isinstance(conditions, list) or not all(map(_places_its_quantity, conditions)):
+            raise InputError(
+                f"'{path}' does not say where the quantity of query '{query}' stands.",
+                hint='write its first character and one past its last: {"span": [8, 12]}',
+            )
+
+
+def _places_its_quantity(condition: Any) -> bool:
+    if not isinstance(condition, dict):
+        return False
+    span = condition.get("span") or [0, 0]  # it may say nothing
+    return isinstance(span, list) and len(span) == 2 and all(type(place) is int for place in span)
 
 
 def write_run(path: Path, rankings: dict[str, list[tuple[str, float]]], tag: str) -> None:

@@ -37,6 +37,8 @@ def read_candidates(path: Path) -> dict[str, list[str]]:
             )
         if cells:
             found.setdefault(cells[0], []).append(cells[2])
+    if not found:  # every measure would be zero
+        raise InputError(f"The run of candidates '{path}' is empty.", hint="check how it was made")
     return found
 
 
