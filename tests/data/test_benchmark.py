@@ -173,6 +173,9 @@ def test_held_out_names_unseen_pairs_and_every_threshold(made: JudgedSet, folder
 
 
 def test_impossible_wishes_are_refused(pool: Pool) -> None:
+    for wish in ({"queries": 0}, {"queries": -3}, {"development": -3}, {"suite": -1}):
+        with pytest.raises(UsageError, match="too few"):
+            build(pool, BenchmarkSettings(name="x", **wish))
     with pytest.raises(UsageError, match="cannot be spread evenly"):
         build(pool, BenchmarkSettings(name="toy", queries=10))
     with pytest.raises(UsageError, match="7 development queries cannot be spread evenly"):

@@ -13,7 +13,7 @@ from numcolbert.data.mining import MiningSettings, mine
 from numcolbert.data.pipeline import parse
 from numcolbert.data.pool import Pool
 from numcolbert.data.sampling import choose, document_key
-from numcolbert.errors import InputError
+from numcolbert.errors import InputError, UsageError
 
 
 @pytest.fixture(scope="module")
@@ -112,6 +112,8 @@ def test_the_limit_takes_whole_documents_and_repeats(tmp_path: Path) -> None:
 def test_nothing_of_a_fitting_length(tmp_path: Path) -> None:
     file = tmp_path / "a.txt"
     file.write_text("Too short.\n")
+    with pytest.raises(UsageError, match="A limit of 0"):
+        mine([file], MiningSettings(name="x", limit=0))
     with pytest.raises(InputError, match="holds no sentence of 30 to 400 characters"):
         mine([file], MiningSettings(name="few"), lambda texts: parse(texts, pipeline()))
 

@@ -125,8 +125,14 @@ class Builder:
         from numcolbert.data import suites
 
         settings = self.settings
-        for count, kind in ((settings.queries, "queries"), (settings.development, "development queries")):
-            if count % 3:
+        for kind, count, least in [
+            ("queries", settings.queries, 3),
+            ("development queries", settings.development, 0),
+            ("queries in a suite", settings.suite, 0),
+        ]:
+            if count < least:
+                raise UsageError(f"{count} {kind} are too few.", hint=f"ask for at least {least}")
+            if count % 3 and kind != "queries in a suite":
                 raise UsageError(
                     f"{count} {kind} cannot be spread evenly over three operators.",
                     hint="choose a multiple of three",

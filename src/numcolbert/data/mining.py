@@ -17,7 +17,7 @@ from numcolbert.data.concept_table import plural, table
 from numcolbert.data.corpora import Reader, read
 from numcolbert.data.pipeline import load_pipeline, parse
 from numcolbert.data.pool import Concept, Mentions, Pool, Texts
-from numcolbert.errors import InputError
+from numcolbert.errors import InputError, UsageError
 from numcolbert.progress import Progress
 from numcolbert.quantities import extract
 from numcolbert.types import Quantity
@@ -64,6 +64,8 @@ class _Sentence:
 def mine(paths: Sequence[Path], settings: MiningSettings, parser: Parser | None = None) -> Pool:
     """Read `paths` into a pool. `parser` turns texts into spaCy documents, in order; by default the first
     English pipeline that is installed does."""
+    if settings.limit is not None and settings.limit < 1:
+        raise UsageError(f"A limit of {settings.limit} keeps no sentence.", hint="give --limit 1 or more")
     readers = [
         read(path, text_field=settings.text_field, id_field=settings.id_field, skip_bad=settings.skip_bad)
         for path in paths
