@@ -20,6 +20,7 @@ from campaign_log import PLAN, CampaignLog
 from campaign_plan import Plan, Run, commands_of, in_folders, read_plan
 from campaign_show import last_words, lines_of
 from numcolbert.errors import NumColBERTError
+from numcolbert.files import storage_errors
 
 LOOK_AGAIN_SECONDS = 1.0
 STOP_SECONDS = 45.0
@@ -68,7 +69,8 @@ class Campaign:
         self.when_ended: Callable[[str], None] = lambda _name: None
         """Called with the name of a run that was started and has ended, in whatever way."""
         self.plan = self._read()
-        (work / "logs").mkdir(parents=True, exist_ok=True)
+        with storage_errors(work):
+            (work / "logs").mkdir(parents=True, exist_ok=True)
         self.log = CampaignLog(work)
 
     def run(self) -> None:

@@ -290,6 +290,7 @@ def test_bad_use_is_told_before_anything_starts(
     (tmp_path / "out" / "campaign.tar.xz.1-of-1").touch()
     for arguments, said in [
         (["run", str(tmp_path / "none.toml"), work], "does not exist"),
+        (["run", plan, plan], "cannot be used"),  # a file where the folder should be
         (["run", plan, work, "--slots", "0"], "0 slots"),
         (["run", plan, work, "--only", "two"], "no run 'two'"),
         (["run", plan, work, "--pack", str(tmp_path / "out")], "already holds a packed campaign"),

@@ -110,6 +110,8 @@ def test_what_a_killed_run_did_after_its_checkpoint_counts_once(recipe: Any, tmp
         trainer.run()
     with (tmp_path / "killed/log.jsonl").open("a") as log:
         log.write('{"event": "tra')
+    with pytest.raises(InputError, match="cut off"):
+        read_log(tmp_path / "killed/log.jsonl")
     train(recipe("run.checkpoint_every=5", "run.resume=true", output="killed"))
     lines = read_log(tmp_path / "killed/log.jsonl")
     assert [line["step"] for line in lines if line["event"] == "train"] == list(range(1, 13))

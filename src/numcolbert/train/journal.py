@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from numcolbert.errors import MissingDependencyError
+from numcolbert.errors import InputError, MissingDependencyError
 from numcolbert.files import replacing_file, require_file, storage_errors
 
 
@@ -58,7 +58,11 @@ def _cut(path: Path, step: int) -> None:
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:
-    return [
-        json.loads(line)
-        for line in require_file(path, "log of a training").read_text(encoding="utf-8").splitlines()
-    ]
+    text = require_file(path, "log of a training").read_text(encoding="utf-8")
+    try:
+        return [json.loads(line) for line in text.splitlines()]
+    except ValueError as error:
+        raise InputError(
+            f"The log '{path}' holds a line that is cut off or damaged.",
+            hint="go on with run.resume = true, which mends what a kill has left",
+        ) from error
