@@ -125,14 +125,13 @@ class Builder:
         from numcolbert.data import suites
 
         settings = self.settings
-        for kind, count, least in [
-            ("queries", settings.queries, 3),
-            ("development queries", settings.development, 0),
-            ("queries in a suite", settings.suite, 0),
-        ]:
+        spread = {"queries": settings.queries, "development queries": settings.development}
+        for kind, count in (spread | {"queries in a suite": settings.suite}).items():
+            least = 3 if kind == "queries" else 0
             if count < least:
                 raise UsageError(f"{count} {kind} are too few.", hint=f"ask for at least {least}")
-            if count % 3 and kind != "queries in a suite":
+        for kind, count in spread.items():
+            if count % 3:
                 raise UsageError(
                     f"{count} {kind} cannot be spread evenly over three operators.",
                     hint="choose a multiple of three",
