@@ -22,6 +22,11 @@ class BestHits:
     passages: Mapping[str, str]
     """Id -> text."""
 
+    def asked_for(self, query: str) -> str:
+        """The name that a query gives its concept."""
+        known = self.benchmark.attributes[query]
+        return str(known.get("phrase") or known["concept"])
+
     def ndcg(self, score: Callable[[str, str], float]) -> float:
         """nDCG@10 with the hits ordered by score(query id, passage id)."""
         ranked = {q: sorted(found, key=lambda d: (-score(q, d), d)) for q, found in self.hits.items()}

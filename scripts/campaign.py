@@ -26,7 +26,7 @@ from campaign_pack import Limits, Packer, make_room, pack, unpack
 from campaign_run import Campaign
 from campaign_show import show
 from numcolbert.errors import UsageError
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 
 
 def run(chosen: argparse.Namespace) -> int:
@@ -75,9 +75,7 @@ def limits(chosen: argparse.Namespace) -> Limits:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     actions = parser.add_subparsers(dest="action", required=True)
     running = actions.add_parser("run")
     running.add_argument("plan", type=Path)

@@ -8,7 +8,6 @@ length, and prints nDCG@10 of each.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 from best_hits import best_hits
 from numcolbert.model.encoder import Encoder
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 
 Gates = NDArray[np.float32]
 
@@ -38,9 +37,7 @@ def with_length(gates: Gates, length: int, made_with: int | None = None) -> Gate
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("benchmark", type=Path)
     parser.add_argument("runs", type=Path, nargs="+", help="TREC runs whose hits are pooled")
     parser.add_argument("--best", type=int, default=30, help="hits of each run")

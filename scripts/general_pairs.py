@@ -8,7 +8,6 @@ its answer), and writes {"query", "positive"}. Passages are cut to the length th
 
 from __future__ import annotations
 
-import argparse
 import json
 import lzma
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 
 from numcolbert.errors import InputError
 from numcolbert.files import replacing_file, require_file, text_lines
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 
 
 def pairs(path: Path, words: int) -> Iterator[dict[str, str]]:
@@ -41,9 +40,7 @@ def pairs(path: Path, words: int) -> Iterator[dict[str, str]]:
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("collections", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--words", type=int, default=90, help="passages are cut after this many words")

@@ -8,7 +8,6 @@ are apart (`numcolbert.model.export.parity`). `--queries` takes some, evenly spr
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -22,7 +21,7 @@ from best_hits import BestHits, best_hits
 from numcolbert.model.checkpoint import load_checkpoint
 from numcolbert.model.encoder import Encoder
 from numcolbert.model.export import parity
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 
 Vectors = Sequence[NDArray[np.float32]]
 PARITY_TEXTS = 200
@@ -36,9 +35,7 @@ def ranked_again(chosen: BestHits, query_vectors: Vectors, passage_vectors: Vect
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("checkpoint", type=Path)
     parser.add_argument("benchmark", type=Path)
     parser.add_argument("run", type=Path, help="a TREC run on the benchmark, of this model or one like it")

@@ -8,7 +8,6 @@ speed) is kept as it stands.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
@@ -18,7 +17,7 @@ from typing import Any
 from numcolbert.config import read_json
 from numcolbert.files import replacing_file
 from numcolbert.model.card import read_facts, write_card
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 from numcolbert.train.measures import MEASURES, as_it_ranks
 from recorded_runs import recorded
 
@@ -79,9 +78,7 @@ def results(run: Row, baselines: list[Row]) -> dict[str, list[Row]]:
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("model", type=Path)
     parser.add_argument("run", help="name of its recorded run")
     parser.add_argument("--baseline", action="append", default=[], help="names of recorded runs beside it")

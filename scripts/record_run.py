@@ -24,7 +24,7 @@ from typing import Any
 from numcolbert.config import read_json
 from numcolbert.errors import InputError
 from numcolbert.files import require_file
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 from numcolbert.train.journal import read_log
 from numcolbert.train.recipe import load_recipe
 from recorded_runs import RUNS, recorded
@@ -135,9 +135,7 @@ def named(run: Mapping[str, Any], chosen: argparse.Namespace) -> dict[str, Any]:
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("folder", type=Path, nargs="?")
     parser.add_argument("--average", metavar="RUN", help="a recorded run, whose model was averaged")
     parser.add_argument("--share", type=float, help="of the start's weights in the average")

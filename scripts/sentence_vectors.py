@@ -9,7 +9,6 @@ has not seen in other words.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -22,7 +21,7 @@ from sentence_transformers import SentenceTransformer
 
 from best_hits import BestHits, best_hits
 from numcolbert.evaluate.trec import read_run
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 
 Vectors = Mapping[str, NDArray[np.float32]]
 
@@ -38,16 +37,9 @@ def hardest(chosen: BestHits) -> BestHits:
     return replace(chosen, hits=hits)
 
 
-def names(chosen: BestHits) -> dict[str, str]:
-    asked = chosen.benchmark.attributes
-    return {query: asked[query].get("phrase") or asked[query]["concept"] for query in chosen.queries}
-
-
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("benchmark", type=Path)
     parser.add_argument("run", type=Path, help="TREC run")
     parser.add_argument("model", help="of sentence-transformers: a name, or a folder")
@@ -66,8 +58,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     def quality(some: BestHits, asked: Vectors, weight: float) -> float:
         return some.ndcg(lambda q, d: scores[q][d] + weight * float(asked[q] @ passages[d]))
 
+    names = {query: chosen.asked_for(query) for query in chosen.queries}
     found: dict[str, dict[str, float]] = {}
-    for kind, texts in {"query": chosen.queries, "name": names(chosen)}.items():
+    for kind, texts in {"query": chosen.queries, "name": names}.items():
         asked = vectors(texts)
         for part, some in {"all": chosen, "unseen, in other words": hardest(chosen)}.items():
             found[f"{kind}, {part} ({len(some.hits)})"] = {

@@ -9,7 +9,6 @@ the end it says what has to be measured again with the new files.
 
 from __future__ import annotations
 
-import argparse
 import shlex
 import shutil
 import sys
@@ -23,7 +22,7 @@ from numcolbert.config import read_json
 from numcolbert.errors import InputError
 from numcolbert.model.checkpoint import load_checkpoint, save_checkpoint
 from numcolbert.model.export import export_model
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 from numcolbert.train.average import averaged_run
 from record_run import deciding
 from recorded_runs import recorded
@@ -66,9 +65,7 @@ def ship(training: Path, run: Mapping[str, Any], checkpoint: Path, package: Path
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("training", type=Path, help="folder of the training, as it was before averaging")
     parser.add_argument("run", help="name of the recorded run that ships")
     parser.add_argument("--baseline", action="append", default=[], help="names of recorded runs beside it")

@@ -9,7 +9,6 @@ others by all of their names and by the clear ones.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections import Counter
@@ -24,15 +23,13 @@ from numcolbert.data.corpus_source import CorpusSource
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Pool
 from numcolbert.data.vocabulary import Vocabulary
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 from numcolbert.train.recipe import load_recipe
 
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("pool", type=Path)
     parser.add_argument("-b", "--benchmark", type=Path, action="append", default=[], help="held out")
     parser.add_argument("--draws", type=int, default=20000)

@@ -9,7 +9,6 @@ first five letters.
 
 from __future__ import annotations
 
-import argparse
 import json
 import random
 import re
@@ -19,7 +18,7 @@ from pathlib import Path
 
 from best_hits import best_hits
 from numcolbert.evaluate.wrong_hits import read_about
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 
 WORD = re.compile(r"[a-z]{3,}")
 DEPTH = 100
@@ -33,9 +32,7 @@ def stems(text: str) -> set[str]:
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = parser_of(__doc__)
     parser.add_argument("benchmark", type=Path)
     parser.add_argument("run", type=Path, help="TREC run")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print so many of the hits")
@@ -53,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     def words(pair: tuple[str, str]) -> tuple[set[str], set[str]]:
         query, passage = pair
-        return stems(asked[query].get("phrase") or asked[query]["concept"]), stems(chosen.passages[passage])
+        return stems(chosen.asked_for(query)), stems(chosen.passages[passage])
 
     counts = {
         "hits about another concept": len(wrong),

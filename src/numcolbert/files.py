@@ -14,11 +14,11 @@ from codecs import BOM_UTF8
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Literal, cast
 
 from numcolbert.errors import ConflictError, InputError, NotFoundError, StorageError
 
-COMPRESSED = (".gz", ".xz")
+COMPRESSED = (".xz", ".gz")
 
 
 @contextmanager
@@ -54,6 +54,12 @@ def require_file(path: Path, what: str) -> Path:
 def without_compression(path: Path) -> Path:
     """'a.run.gz' holds what 'a.run' would."""
     return path.with_suffix("") if path.suffix.lower() in COMPRESSED else path
+
+
+def plain_or_compressed(path: Path) -> Path | None:
+    """The file itself or, where there is none, 'path.xz' or 'path.gz'."""
+    names = (path, *(path.with_name(path.name + ending) for ending in COMPRESSED))
+    return next((found for found in names if found.is_file()), None)
 
 
 def open_binary(path: Path) -> BinaryIO:
@@ -104,11 +110,16 @@ def folder_bytes(folder: Path) -> int:
     return sum(size_of(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names)
 
 
+def refuse_existing(target: Path, kind: Literal["file", "folder"], *, overwrite: bool) -> None:
+    """Called before the work begins, so that none is lost to a name that is taken."""
+    if target.exists() and not overwrite:
+        raise ConflictError(f"'{target}' already exists.", hint=f"pass --overwrite or choose another {kind}")
+
+
 @contextmanager
 def replacing_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
     """Yield an empty folder beside `target`; on success it becomes `target`, on failure it vanishes."""
-    if target.exists() and not overwrite:
-        raise ConflictError(f"'{target}' already exists.", hint="pass --overwrite or choose another folder")
+    refuse_existing(target, "folder", overwrite=overwrite)
     with storage_errors(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

@@ -24,6 +24,15 @@ def positive(text: str) -> int:
     return number
 
 
+def parser_of(description: str | None, module: str = "") -> argparse.ArgumentParser:
+    """Of a script, or of `python -m module`; its help shows the description as it is written."""
+    return argparse.ArgumentParser(
+        prog=f"python -m {module}" if module else None,
+        description=description,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
 def program(main: Main) -> Callable[..., int]:
     """Show progress on the terminal, and end with one sentence and a hint where a person can mend it."""
 

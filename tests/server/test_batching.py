@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import Future
 
 import numpy as np
 import pytest
@@ -43,11 +44,17 @@ def test_waiting_queries_share_a_call_and_keep_their_own_answers() -> None:
         np.testing.assert_array_equal(result.vectors, StandIn().encode_queries([text])[0].vectors)
 
 
-def test_one_bad_query_does_not_fail_its_neighbours() -> None:
+def busy() -> tuple[Slow, BatchingEncoder, Future[QueryEncoding]]:
+    """An encoder that is busy with its first query, so that others wait together."""
     slow = Slow()
     encoder = BatchingEncoder(slow)
     first = encoder.submit("first")
     assert slow.begun.wait(30)
+    return slow, encoder, first
+
+
+def test_one_bad_query_does_not_fail_its_neighbours() -> None:
+    slow, encoder, first = busy()
     good, bad = encoder.submit("good"), encoder.submit("bad")
     slow.go.set()
     assert (first.result(30).text, good.result(30).text) == ("first", "good")
@@ -57,10 +64,7 @@ def test_one_bad_query_does_not_fail_its_neighbours() -> None:
 
 
 def test_a_query_nobody_waits_for_any_more_does_no_harm() -> None:
-    slow = Slow()
-    encoder = BatchingEncoder(slow)
-    first = encoder.submit("first")
-    assert slow.begun.wait(30)
+    slow, encoder, first = busy()
     given_up, next_one = encoder.submit("given up"), encoder.submit("next")
     assert given_up.cancel()  # as when its request is ended
     assert not first.cancel()  # it is being encoded

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numcolbert.files import storage_errors
-from numcolbert.program import positive, program
+from numcolbert.program import parser_of, positive, program
 
 if TYPE_CHECKING:
     from numcolbert.baselines.fitting import Fitted
@@ -152,11 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="python -m numcolbert.baselines",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__, "numcolbert.baselines")
     commands = parser.add_subparsers(dest="command", required=True)
     training = commands.add_parser("train", help="train on a recipe's triples")
     training.add_argument("system", choices=SYSTEMS)

@@ -10,6 +10,7 @@ import typer
 
 from numcolbert.cli.output import JsonOption, print_json
 from numcolbert.errors import ConflictError, UsageError
+from numcolbert.files import refuse_existing
 
 app = typer.Typer(help="Rank a benchmark with one of the compared systems.", no_args_is_help=True)
 
@@ -116,5 +117,4 @@ def llm(
 def _refuse_overwrite(out: Path, overwrite: bool) -> None:
     if out.is_dir():
         raise ConflictError(f"'{out}' is a folder.", hint="name the run file to write, as in bm25.run")
-    if out.exists() and not overwrite:
-        raise ConflictError(f"'{out}' already exists.", hint="pass --overwrite or choose another file")
+    refuse_existing(out, "file", overwrite=overwrite)

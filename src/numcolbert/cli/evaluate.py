@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from numcolbert.cli.output import JsonOption, print_json, print_table
-from numcolbert.errors import ConflictError, UsageError
-from numcolbert.files import without_compression
+from numcolbert.errors import UsageError
+from numcolbert.files import refuse_existing, without_compression
 
 if TYPE_CHECKING:
     from numcolbert.evaluate.compare import Comparison
@@ -87,8 +87,8 @@ def evaluate(
         raise UsageError("--json, --markdown and --latex exclude each other.", hint="choose one")
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha is {alpha:g}.", hint="give a number between 0 and 1, as in 0.05")
-    if html is not None and html.exists() and not overwrite:
-        raise ConflictError(f"'{html}' already exists.", hint="pass --overwrite or choose another file")
+    if html is not None:
+        refuse_existing(html, "file", overwrite=overwrite)
     given = (name.strip() for option in measures or DEFAULT_MEASURES for name in option.split(","))
     chosen = [name for name in given if name]
     names = canonical_measures(chosen)

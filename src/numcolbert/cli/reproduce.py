@@ -9,7 +9,7 @@ import typer
 
 from numcolbert.cli.evaluate import print_grids
 from numcolbert.cli.output import JsonOption, print_json
-from numcolbert.errors import ConflictError, UsageError
+from numcolbert.errors import UsageError
 
 if TYPE_CHECKING:
     from numcolbert.model.encoder import Encoder
@@ -78,7 +78,7 @@ def reproduce(
 
     Example: [bold]numcolbert reproduce main --benchmarks bench --runs runs -o report[/bold]
     """
-    from numcolbert.files import require_file
+    from numcolbert.files import refuse_existing, require_file
     from numcolbert.reproduce.engines import read_engines
     from numcolbert.reproduce.general import import_general
     from numcolbert.reproduce.kept_file import read_kept
@@ -94,8 +94,8 @@ def reproduce(
     # What can be refused is refused first: it must not cost the runs.
     names = TABLES if table == "all" else (table,)
     specs = [load_table(name) for name in names]
-    if out is not None and out.exists() and not overwrite:
-        raise ConflictError(f"'{out}' already exists.", hint="pass --overwrite or choose another folder")
+    if out is not None:
+        refuse_existing(out, "folder", overwrite=overwrite)
     if training_log is not None:
         require_file(training_log, "training log")
     encoder = _encoder(model)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from numcolbert.data.pool import Texts, Unit
 from numcolbert.data.triple import OPERATORS, Passage, PassageQuantity, QueryCondition, Triple
-from numcolbert.errors import ConflictError, InputError
-from numcolbert.files import replacing_file, require_file
+from numcolbert.errors import InputError
+from numcolbert.files import refuse_existing, replacing_file, require_file
 
 FORMAT = 1
 
@@ -74,7 +74,7 @@ def write_triples(
         ),
         "quantity_value": np.array([q.base_value for q in quantities], np.float64),
     }
-    _refuse_existing(path, overwrite)
+    refuse_existing(path, "file", overwrite=overwrite)
     with replacing_file(path) as aside, aside.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **columns)
 
@@ -153,11 +153,6 @@ def json_line(triple: Triple, names: Vocabularies) -> str:
 def write_json_lines(
     path: Path, triples: Iterable[Triple], names: Vocabularies, *, overwrite: bool = False
 ) -> None:
-    _refuse_existing(path, overwrite)
+    refuse_existing(path, "file", overwrite=overwrite)
     with replacing_file(path) as aside, aside.open("w", encoding="utf-8") as file:
         file.writelines(json_line(triple, names) + "\n" for triple in triples)
-
-
-def _refuse_existing(path: Path, overwrite: bool) -> None:
-    if path.exists() and not overwrite:
-        raise ConflictError(f"'{path}' already exists.", hint="pass --overwrite or choose another file")

@@ -29,6 +29,7 @@ from numcolbert.errors import InputError, NotFoundError
 from numcolbert.evaluate.significance import Values, bootstrap_intervals, bootstrap_ratio
 from numcolbert.evaluate.slices import Slice
 from numcolbert.evaluate.trec import Qrels, read_qrels
+from numcolbert.files import plain_or_compressed
 
 ABOUT = "about.trec"
 
@@ -56,8 +57,7 @@ class WrongHits:
 
 
 def find_about(folder: Path) -> Path | None:
-    names = (ABOUT, f"{ABOUT}.xz", f"{ABOUT}.gz")
-    return next((folder / name for name in names if (folder / name).is_file()), None)
+    return plain_or_compressed(folder / ABOUT)
 
 
 def read_about(folder: Path) -> Qrels:

@@ -19,8 +19,8 @@ import torch
 from sentence_transformers.base.modules import Dense, Transformer
 from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
-from numcolbert.errors import ConflictError, ModelError
-from numcolbert.files import replacing_folder, sha256
+from numcolbert.errors import ModelError
+from numcolbert.files import refuse_existing, replacing_folder, sha256
 from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.model.encoder import Encoder
 from numcolbert.model.folder import GRAPH_FILE, TOKENIZER_FILE, Expansion, ModelConfig, write_config
@@ -280,8 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--overwrite", action="store_true", help="replace what is there")
     chosen = parser.parse_args(arguments)
     target = chosen.folder or chosen.checkpoint / "onnx"
-    if target.exists() and not chosen.overwrite:  # before a minute of work
-        raise ConflictError(f"'{target}' already exists.", hint="pass --overwrite or choose another folder")
+    refuse_existing(target, "folder", overwrite=chosen.overwrite)
     export_model(
         load_checkpoint(chosen.checkpoint), target, name=chosen.checkpoint.name, overwrite=chosen.overwrite
     )

@@ -11,7 +11,6 @@ and others evenly from all over it. For times worth reporting let nothing else r
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 import tempfile
@@ -27,7 +26,7 @@ from numpy.typing import NDArray
 from numcolbert.errors import UsageError
 from numcolbert.evaluate.trec import write_run
 from numcolbert.files import cache_folder, replacing_file
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 from numcolbert.progress import Progress, track
 from numcolbert.reproduce.disturbance import Disturbance
 from numcolbert.reproduce.runs import file_name
@@ -195,11 +194,7 @@ def _searched(
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m numcolbert.reproduce.efficiency",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__, "numcolbert.reproduce.efficiency")
     parser.add_argument("system", help="numcolbert, colbert-ft: the beginning of the run folders' names")
     parser.add_argument("model", help="exported model")
     parser.add_argument("benchmark", type=Path)

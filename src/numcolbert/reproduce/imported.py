@@ -8,12 +8,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from numcolbert.errors import NotFoundError
+from numcolbert.files import COMPRESSED
+from numcolbert.program import parser_of
 
 
 def find_file(folder: Path, *patterns: str, hint: str) -> Path:
     """The first file there that fits a pattern, plain or compressed."""
     for pattern in patterns:
-        found = sorted(path for ending in ("", ".xz", ".gz") for path in folder.glob(pattern + ending))
+        found = sorted(path for ending in ("", *COMPRESSED) for path in folder.glob(pattern + ending))
         if found:
             return found[0]
     raise NotFoundError(f"'{folder}' holds no {patterns[0]}.", hint=hint)
@@ -25,11 +27,7 @@ def text_line(id: str, text: str) -> str:
 
 
 def command_parser(module: str, description: str | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog=f"python -m {module}",
-        description=description,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(description, module)
     parser.add_argument("source", type=Path, help="folder of the files")
     parser.add_argument("benchmarks", type=Path, help="folder to write benchmarks to")
     parser.add_argument("--model", help="checkpoint to rank them with")

@@ -11,7 +11,6 @@ BENCHMARK/dev ...`); `run.start_share` and `run.gate_length` then do the same at
 
 from __future__ import annotations
 
-import argparse
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,7 +22,7 @@ from torch import Tensor
 from numcolbert.config import read_json, settings_from
 from numcolbert.errors import ModelError, UsageError
 from numcolbert.model.checkpoint import find_gate, load_checkpoint, save_checkpoint
-from numcolbert.program import program
+from numcolbert.program import parser_of, program
 from numcolbert.train.model_setup import ModelSettings, build_model, choose_device
 
 if TYPE_CHECKING:
@@ -82,11 +81,7 @@ def averaged_run(run: Path, share: float, gate_length: int = 0) -> MultiVectorEn
 
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m numcolbert.train.average",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = parser_of(__doc__, "numcolbert.train.average")
     parser.add_argument("run", type=Path, help="folder of a finished training")
     parser.add_argument("--share", type=float, required=True, help="of the start's weights, from 0 to 1")
     parser.add_argument("--gate-length", type=int, default=0, help="|Q| in the gate's formula")

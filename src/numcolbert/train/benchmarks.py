@@ -16,7 +16,7 @@ from typing import Any
 
 from numcolbert.config import read_json
 from numcolbert.errors import InputError, NotFoundError
-from numcolbert.files import replacing_file, text_lines
+from numcolbert.files import plain_or_compressed, replacing_file, text_lines
 
 Judgements = dict[str, dict[str, int]]
 
@@ -161,9 +161,8 @@ def as_column(tag: str) -> str:
 
 
 def _find(folder: Path, name: str) -> Path:
-    for candidate in (folder / name, folder / f"{name}.xz", folder / f"{name}.gz"):
-        if candidate.is_file():
-            return candidate
+    if found := plain_or_compressed(folder / name):
+        return found
     raise NotFoundError(
         f"The benchmark '{folder}' has no {name}.", hint="build it with 'numcolbert data benchmark'"
     )
@@ -172,9 +171,8 @@ def _find(folder: Path, name: str) -> Path:
 def _corpus_of(folder: Path) -> Path:
     """The folder's own corpus, else that of the folder it lies in: dev and suites may share one."""
     for place in (folder, folder.parent, folder.parent.parent):
-        for name in ("corpus.jsonl", "corpus.jsonl.xz", "corpus.jsonl.gz"):
-            if (place / name).is_file():
-                return place / name
+        if found := plain_or_compressed(place / "corpus.jsonl"):
+            return found
     return _find(folder, "corpus.jsonl")
 
 

@@ -32,10 +32,9 @@ def benchmark(
     from numcolbert.data.benchmark import BenchmarkSettings, build
     from numcolbert.data.benchmark_files import write
     from numcolbert.data.pool import Pool
-    from numcolbert.errors import ConflictError
+    from numcolbert.files import refuse_existing
 
-    if output.exists() and not overwrite:
-        raise ConflictError(f"'{output}' already exists.", hint="pass --overwrite or choose another folder")
+    refuse_existing(output, "folder", overwrite=overwrite)
     settings = BenchmarkSettings(name=name, queries=queries, development=development, suite=suite, seed=seed)
     mined = Pool.load(pool)
     counts = write(mined, build(mined, settings), output, overwrite=overwrite)

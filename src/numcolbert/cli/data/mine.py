@@ -37,10 +37,9 @@ def mine(
     """
     from numcolbert.data.mining import MiningSettings
     from numcolbert.data.mining import mine as mine_corpus
-    from numcolbert.errors import ConflictError
+    from numcolbert.files import refuse_existing
 
-    if output.exists() and not overwrite:  # said now, not after minutes of work
-        raise ConflictError(f"'{output}' already exists.", hint="pass --overwrite or choose another folder")
+    refuse_existing(output, "folder", overwrite=overwrite)
     settings = MiningSettings(
         name=name, limit=limit, shortest=shortest, longest=longest, rarest=1 if keep_all else 5, seed=seed,
         text_field=text_field, id_field=id_field, skip_bad=skip_bad,

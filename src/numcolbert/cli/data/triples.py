@@ -49,14 +49,14 @@ def triples(
     Example: [bold]numcolbert data triples pools/fin --held-out bench/fin --count 100000 -o triples.npz[/bold]
     """
     from numcolbert.data.triple_files import json_line, write_json_lines, write_triples
-    from numcolbert.errors import ConflictError, UsageError
+    from numcolbert.errors import UsageError
+    from numcolbert.files import refuse_existing
     from numcolbert.progress import Progress
 
     if output is not None:
         if output.suffix not in (".npz", ".jsonl"):
             raise UsageError(f"'{output}' has an unknown ending.", hint="choose .npz or .jsonl")
-        if output.exists() and not overwrite:
-            raise ConflictError(f"'{output}' already exists.", hint="pass --overwrite or choose another file")
+        refuse_existing(output, "file", overwrite=overwrite)
     stream = open_stream(
         pools, seed=seed, held_out=held_out, general=general, mix=mix, settings=settings,
         worker=worker, workers=workers,
