@@ -2,9 +2,9 @@
 
     python scripts/unclear_names.py pools-all/fin -b benchmarks/openfinquant
 
-draws pairs of a pool and phrases for them as the recipe `default` does, before words are exchanged, and
-counts the variants that `data.stream.clear_names` would not ask by, and the pairs that are easily taken for
-others by all of their names and by the clear ones.
+draws pairs of a pool and phrases for them as the recipe `default` does, before words are exchanged and names
+made clear, and counts the variants that `data.stream.clear_names` does not ask by, and the pairs that are
+easily taken for others by all of their names and by the clear ones.
 """
 
 from __future__ import annotations
