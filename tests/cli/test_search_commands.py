@@ -104,8 +104,15 @@ def test_rerank_refuses_unclear_runs(run: Any, docs: Path, tmp_path: Path) -> No
     assert "--docs" in run("rerank", QUERY, trec).err
     assert "--query-id" in run("rerank", QUERY, trec, "--docs", docs).err
     assert "'gone'" in run("rerank", QUERY, trec, "--docs", docs, "--query-id", "q2").err
-    trec.write_text("q1 small 9.5\n")
-    assert "six" in run("rerank", QUERY, trec, "--docs", docs).err
+    for line, complaint in [
+        ("q1 small 9.5", "has 3 columns"),
+        ("q1 Q0 big 2 high bm25", "'high', which is not a number"),
+        ("q1 Q0 small 2 9.1 bm25", "repeats document 'small'"),
+    ]:
+        trec.write_text(f"q1 Q0 small 1 9.5 bm25\n{line}\n")
+        outcome = run("rerank", QUERY, trec, "--docs", docs)
+        assert outcome.code == 1 and f"Line 2 of '{trec}'" in outcome.err and "hint: " in outcome.err
+        assert complaint in outcome.err
     trec.write_text("")
     assert "is empty" in run("rerank", QUERY, trec, "--docs", docs).err
 

@@ -253,12 +253,19 @@ def test_a_quantity_without_a_place_gets_a_sentence(
 def test_candidates_that_are_no_run(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match="The run of candidates"):
         read_candidates(tmp_path / "none.trec")
-    (tmp_path / "bad.trec").write_text("q1 Q0 d1 1 0.5 tag\nq1 d2\n")
-    with pytest.raises(InputError, match="Line 2"):
-        read_candidates(tmp_path / "bad.trec")
+    for line, complaint in [
+        ("q1 d2", "has 2 columns"),
+        ("q1 Q0 d2 2 high tag", "not a number"),
+        ("q1 Q0 d1 2 0.4 tag", "repeats"),
+    ]:
+        (tmp_path / "bad.trec").write_text(f"q1 Q0 d1 1 0.5 tag\n{line}\n")
+        with pytest.raises(InputError, match=rf"Line 2 .*{complaint}"):
+            read_candidates(tmp_path / "bad.trec")
     (tmp_path / "empty.trec").write_text("\n")
     with pytest.raises(InputError, match="is empty"):
         read_candidates(tmp_path / "empty.trec")
+    (tmp_path / "good.trec").write_text("q1 Q0 d2 1 0.5 tag\nq1 Q0 d1 2 0.9 tag\nq2 Q0 d1 1 1 tag\n")
+    assert read_candidates(tmp_path / "good.trec") == {"q1": ["d2", "d1"], "q2": ["d1"]}
 
 
 def test_empty_rankings_count_zero() -> None:

@@ -14,7 +14,7 @@ from numcolbert.cli.loading import load_model
 from numcolbert.cli.output import JsonOption
 from numcolbert.cli.search import GateOption, QueryArgument, VerifyOption
 from numcolbert.errors import InputError, UsageError
-from numcolbert.files import require_file, text_lines, without_compression
+from numcolbert.files import without_compression
 from numcolbert.types import Document
 
 RUN_SUFFIXES = (".run", ".trec")
@@ -78,20 +78,10 @@ def _of_run(path: Path, query_id: str | None, documents: Iterable[Document]) -> 
     return [found[id] for id in wanted]
 
 
-def _ids(path: Path, query_id: str | None) -> dict[str, None]:
-    queries: dict[str, dict[str, None]] = {}
-    for number, line in text_lines(require_file(path, "run")):
-        columns = line.split()
-        if not columns:
-            continue
-        if len(columns) != 6:
-            raise InputError(
-                f"Line {number} of '{path}' has {len(columns)} columns.",
-                hint="a TREC run has six: query Q0 document rank score name",
-            )
-        queries.setdefault(columns[0], {})[columns[2]] = None
-    if not queries:
-        raise InputError(f"The run '{path}' is empty.", hint="was the search interrupted? run it again")
+def _ids(path: Path, query_id: str | None) -> dict[str, float]:
+    from numcolbert.train.trec import read_run
+
+    queries = read_run(path, what="run")
     if query_id is None and len(queries) == 1:
         return next(iter(queries.values()))
     if query_id not in queries:

@@ -12,11 +12,11 @@ from pathlib import Path
 import torch
 
 from numcolbert.errors import InputError
-from numcolbert.files import require_file, text_lines
 from numcolbert.progress import Progress
 from numcolbert.train.benchmarks import Benchmark, read_corpus
 from numcolbert.train.evaluate import Ranker, variants_of
 from numcolbert.train.ranking import encode_documents, encode_queries, score_all, tokenise
+from numcolbert.train.trec import read_run
 
 QUERIES_AT_ONCE = 16
 """Their candidates are encoded together; each query is scored against all of them, so not too many."""
@@ -26,20 +26,8 @@ Rankings = dict[str, list[tuple[str, float]]]
 
 
 def read_candidates(path: Path) -> dict[str, list[str]]:
-    """Query -> documents of a TREC run."""
-    found: dict[str, list[str]] = {}
-    for number, line in text_lines(require_file(path, "run of candidates")):
-        cells = line.split()
-        if cells and len(cells) != 6:
-            raise InputError(
-                f"Line {number} of '{path}' is not a line of a TREC run.",
-                hint="each line reads: query Q0 document rank score tag",
-            )
-        if cells:
-            found.setdefault(cells[0], []).append(cells[2])
-    if not found:  # every measure would be zero
-        raise InputError(f"The run of candidates '{path}' is empty.", hint="check how it was made")
-    return found
+    """Query -> documents of a TREC run, in the order of its lines."""
+    return {query: list(ranking) for query, ranking in read_run(path, what="run of candidates").items()}
 
 
 def rerank(ranker: Ranker, benchmark: Benchmark, candidates: Candidates, depth: int) -> dict[str, Rankings]:
