@@ -42,6 +42,8 @@ from numcolbert.config import read_toml, settings_from
 from numcolbert.errors import UsageError
 
 USUAL_DEPTH = 100
+AGAIN = "--overwrite"
+"""A run that is started again begins anew."""
 _NAME = re.compile(r"\w[\w.-]*")
 
 
@@ -107,10 +109,9 @@ def commands_of(run: Run, plan: Plan, work: Path) -> list[list[str]]:
     if run.baseline:
         rates = ["--rates", *map(str, run.rates)] if run.rates else []
         train = ["-m", "numcolbert.baselines", "train", run.baseline, run.recipe, "-o", "RUN", *rates]
-        chosen = [[*train, *settings]]
+        chosen = [[*train, *settings, AGAIN]]
     elif run.recipe:
-        output = ["--set", "run.output=RUN", "--overwrite"]  # a run that is started again begins anew
-        chosen = [["-m", "numcolbert.train", run.recipe, *settings, *output]]
+        chosen = [["-m", "numcolbert.train", run.recipe, *settings, "--set", "run.output=RUN", AGAIN]]
     else:
         commands = _averaged(run) if run.share else run.commands or (run.command,)
         chosen = [_written_out(command, plan) for command in commands]
@@ -119,7 +120,7 @@ def commands_of(run: Run, plan: Plan, work: Path) -> list[list[str]]:
 
 def _averaged(run: Run) -> list[list[str]]:
     trained = f"WORK/runs/{run.after}"
-    average = ["-m", "numcolbert.train.average", trained, "--share", str(run.share), "-o", "RUN/model"]
+    average = ["-m", "numcolbert.train.average", trained, "--share", str(run.share), "-o", "RUN/model", AGAIN]
     if run.gate_length:
         average += ["--gate-length", str(run.gate_length)]
     rank = ["-m", "numcolbert.train.evaluate", "RUN/model", "BENCHMARKS", "-o", "RUN/runs"]

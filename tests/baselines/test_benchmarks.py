@@ -109,13 +109,21 @@ def test_train_and_rank_from_the_terminal(
     )
     out = tmp_path / "out"
     rates = ["--rates", "1e-5", "1e-3"]
-    assert main(["train", system, str(recipe), "--set", "run.steps=3", *rates, "-o", str(out)]) == 0
+    training = ["train", system, str(recipe), "--set", "run.steps=3", "-o", str(out)]
+    assert main([*training, *rates]) == 0
     outcome = json.loads(capsys.readouterr().out)
     assert outcome["steps"] == 3 and set(outcome["results"]) == {"tiny", "tiny/hard"}
     assert set(outcome["rates"]) == {"1e-05", "0.001"}
     assert json.loads((out / "recipe.json").read_text())["optimiser"]["lr"] == outcome["lr"]
     assert (out / "tiny-hard.trec").is_file() and (out / "recipe.json").is_file()
     again = tmp_path / "once again"
+    before = (out / "results.json").read_bytes()
+    assert main(training) == 1
+    said = capsys.readouterr().err
+    assert f"'{out / 'model'}' already exists" in said and "hint: pass --overwrite" in said
+    assert (out / "results.json").read_bytes() == before
+    assert main([*training, "--overwrite"]) == 0
+    assert not json.loads((out / "training.json").read_text())["rates"]
     assert (
         main(["rank", system, str(out / "model"), str(benchmark), "--device", "cpu", "-o", str(again)]) == 0
     )

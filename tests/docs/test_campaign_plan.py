@@ -48,7 +48,7 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
     assert started(recipe="default", baseline="splade", rates=(5e-5,)) == [
         [
             *("-m", "numcolbert.baselines", "train", "splade", "default", "-o", "w/runs/a"),
-            *("--rates", "5e-05", *common),
+            *("--rates", "5e-05", *common, "--overwrite"),
         ]
     ]
     assert started(command=("-m", "tape", "COMMON", "-o", "WORK/tape")) == [
@@ -60,6 +60,7 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
     ]
     plan = replace(plan, words={"BENCHMARKS": ["b"]})
     average = ["-m", "numcolbert.train.average", "w/runs/t", "--share", "0.2", "-o", "w/runs/a/model"]
+    average.append("--overwrite")
     rank = ["-m", "numcolbert.train.evaluate", "w/runs/a/model", "b", "-o", "w/runs/a/runs"]
     assert started(after="t", share=0.2) == [average, rank]
     assert started(after="t", share=0.2, gate_length=8) == [[*average, "--gate-length", "8"], rank]

@@ -6,7 +6,8 @@
 
 `train` uses the triples, backbone, budget and optimiser of a NumColBERT recipe and then ranks its
 `run.evaluate_at_end`. With --rates it first tries each learning rate for a share of the budget, and takes the
-one that ranks `run.evaluate_during` best. Runs go to OUT/<benchmark>.trec.
+one that ranks `run.evaluate_during` best. Runs go to OUT/<benchmark>.trec. A model in OUT is replaced only
+with --overwrite.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from numcolbert.files import storage_errors
+from numcolbert.files import refuse_existing, storage_errors
 from numcolbert.program import parser_of, positive, program
 
 if TYPE_CHECKING:
@@ -34,13 +35,23 @@ DEPTH, DEPTH_WITHOUT_CONDITIONS = 1000, 100
 
 
 def train(
-    system: str, recipe: Recipe, out: Path, *, rates: Sequence[float] = (), trial: float, depth: int | None
+    system: str,
+    recipe: Recipe,
+    out: Path,
+    *,
+    rates: Sequence[float] = (),
+    trial: float,
+    depth: int | None,
+    overwrite: bool = False,
 ) -> dict[str, Any]:
     from numcolbert.baselines.rates import choose_rate
     from numcolbert.train.evaluate import collect
 
+    refuse_existing(out / "model", "folder", overwrite=overwrite)
     # Read first: a wrong path should fail before the training, not after it.
     benchmarks = collect(recipe.run.evaluate_at_end, suites=True)
+    for name in ("training.json", "results.json"):  # they tell of the model that is replaced
+        (out / name).unlink(missing_ok=True)
     tried: dict[float, float] = {}
     if rates:
         during = collect(recipe.run.evaluate_during, suites=False)
@@ -142,6 +153,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             rates=chosen.rates,
             trial=chosen.trial,
             depth=chosen.depth,
+            overwrite=chosen.overwrite,
         )
     else:
         benchmarks = collect(chosen.benchmarks, suites=True)
@@ -160,6 +172,7 @@ def _parser() -> argparse.ArgumentParser:
     training.add_argument("--set", dest="changes", action="append", default=[], metavar="section.key=value")
     training.add_argument("--rates", nargs="+", type=float, default=[], help="learning rates to try first")
     training.add_argument("--trial", type=float, default=0.1, help="share of the budget a rate is tried for")
+    training.add_argument("--overwrite", action="store_true", help="replace a model that is there already")
     ranking = commands.add_parser("rank", help="rank benchmarks with a trained model")
     ranking.add_argument("system", choices=SYSTEMS)
     ranking.add_argument("model", type=Path)
