@@ -9,7 +9,7 @@ import math
 import tomllib
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -65,6 +65,22 @@ def settings_from(kind: type[Settings], values: Mapping[str, Any], where: str) -
     if missing:
         raise UsageError(f"{where} lacks the key '{missing[0]}'.", hint=f"add a line '{missing[0]} = ...'")
     return kind(**arguments)
+
+
+def differing(one: Any, other: Any, name: str = "") -> Iterator[str]:
+    """The names, with the tables they lie in, of all values in which two sets of plain settings differ."""
+    if isinstance(one, Mapping) and isinstance(other, Mapping):
+        for key in one.keys() | other.keys():
+            yield from differing(one.get(key), other.get(key), f"{name}.{key}" if name else key)
+    elif one != other:
+        yield name
+
+
+def value_at(values: Any, name: str) -> Any:
+    """The value of 'section.key' in plain settings; None where there is none."""
+    for key in name.split("."):
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values
 
 
 def _convert(hint: Any, value: Any, where: str) -> Any:

@@ -127,10 +127,16 @@ def test_a_replaced_run_leaves_no_checkpoint_and_no_results_behind(recipe: Any, 
 
 
 @pytest.mark.parametrize("change", ["model.gated=false", "loss.properties=0"])
-def test_a_checkpoint_with_more_than_the_recipe_has_is_refused(recipe: Any, change: str) -> None:
+def test_a_checkpoint_with_more_than_the_recipe_has_is_refused(
+    recipe: Any, change: str, tmp_path: Path
+) -> None:
     train(recipe("run.steps=2", "run.checkpoint_every=2"))
+    chosen = recipe("run.steps=4", "run.resume=true", change)
+    notes = tmp_path / "run/state/state.json"
+    kept = json.loads(notes.read_text())
+    notes.write_text(json.dumps(kept | {"recipe": chosen.as_dict()}))
     with pytest.raises(InputError, match=r"does not fit this recipe.*no place for"):
-        train(recipe("run.steps=4", "run.resume=true", change))
+        train(chosen)
 
 
 def test_a_checkpoint_with_a_damaged_position_gets_a_sentence(recipe: Any, tmp_path: Path) -> None:
@@ -257,10 +263,13 @@ def test_wrong_paths_fail_before_anything_is_trained(recipe: Any, tmp_path: Path
     assert not (tmp_path / "run").exists()
 
 
-def test_a_checkpoint_of_another_model_is_refused(recipe: Any) -> None:
+def test_a_checkpoint_of_another_recipe_is_refused_and_kept(recipe: Any, tmp_path: Path) -> None:
     train(recipe("run.steps=2", "run.checkpoint_every=1"))
-    with pytest.raises(InputError, match="does not fit"):
-        train(recipe("run.resume=true", "model.encoder.dim=8"))
+    before = {path: path.read_bytes() for path in sorted((tmp_path / "run").rglob("*")) if path.is_file()}
+    with pytest.raises(UsageError, match=r"other settings: model.encoder.dim \(was 16, is 8\)"):
+        train(recipe("run.resume=true", "model.encoder.dim=8"), overwrite=True)
+    assert {path: path.read_bytes() for path in before} == before
+    assert train(recipe("run.steps=3", "run.resume=true", "optimiser.lr=1e-4")).step == 3
 
 
 def test_a_damaged_checkpoint_is_refused(recipe: Any, tmp_path: Path) -> None:

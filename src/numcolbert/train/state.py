@@ -35,6 +35,7 @@ def save_state(
     optimiser: torch.optim.Optimizer,
     position: Position,
     recipe: dict[str, Any],
+    processes: int = 1,
 ) -> None:
     tensors: dict[str, torch.Tensor] = {}
     for name, parameter in module.named_parameters():
@@ -44,7 +45,7 @@ def save_state(
     with replacing_folder(folder, overwrite=True) as aside:
         # Parameters that share memory (tied weights) are saved apart: safetensors wants it so.
         save_file({name: tensor.cpu().clone() for name, tensor in tensors.items()}, aside / WEIGHTS)
-        notes = {"position": asdict(position), "recipe": recipe}
+        notes = {"position": asdict(position), "recipe": recipe, "processes": processes}
         (aside / NOTES).write_text(json.dumps(notes, indent=1), encoding="utf-8")
 
 

@@ -21,7 +21,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from numcolbert.config import read_json
+from numcolbert.config import differing, read_json
 from numcolbert.errors import ConflictError, InputError, NotFoundError, UsageError
 from numcolbert.files import replacing_file, storage_errors
 from numcolbert.program import program
@@ -138,7 +138,7 @@ def _read_label(folder: Path) -> dict[str, Any]:
 
 def _other_setting(label: dict[str, Any], settings: FeedSettings) -> str:
     """The name of a setting in which a tape differs from what is wanted, or nothing."""
-    return min(_differences(label["made_with"], _made_with(settings)), default="")
+    return min(differing(label["made_with"], _made_with(settings)), default="")
 
 
 def _path(folder: Path, number: int) -> Path:
@@ -174,14 +174,6 @@ def _made_with(settings: FeedSettings) -> dict[str, Any]:
     made = {"data": data, "text": text, "optimiser.batch": settings.batch, "run.seed": settings.seed}
     plain: dict[str, Any] = json.loads(json.dumps(made, default=str))
     return plain
-
-
-def _differences(one: Any, other: Any, name: str = "") -> Iterator[str]:
-    if isinstance(one, dict) and isinstance(other, dict):
-        for key in one.keys() | other.keys():
-            yield from _differences(one.get(key), other.get(key), f"{name}.{key}" if name else key)
-    elif one != other:
-        yield name
 
 
 @program

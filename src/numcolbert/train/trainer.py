@@ -44,6 +44,7 @@ from numcolbert.train.packed import PackedEncoder, PackedSettings
 from numcolbert.train.processes import Processes
 from numcolbert.train.recipe import Recipe
 from numcolbert.train.replay import GradientStep
+from numcolbert.train.resuming import check_resumed
 from numcolbert.train.schedule import Budget, lr_factor
 from numcolbert.train.sources import unit_count
 from numcolbert.train.state import Position, forget_state, has_state, load_state, save_state
@@ -97,6 +98,8 @@ class Trainer:
         resumed = run.resume and has_state(self.state_folder)
         if self.processes.is_main and writes and not resumed and not overwrite:
             _refuse_loss(self.output)
+        if resumed:
+            check_resumed(self.state_folder, recipe, self.processes.count)
         # Read first: a wrong path should fail before the model is built, not after an hour of training.
         self.during = collect(run.evaluate_during, suites=False)
         self.at_end = collect(run.evaluate_at_end, suites=True)
@@ -271,7 +274,14 @@ class Trainer:
     def _save_state(self) -> None:
         if self.processes.is_main:
             self.position.seconds = self.budget.used
-            save_state(self.state_folder, self.module, self.optimiser, self.position, self.recipe.as_dict())
+            save_state(
+                self.state_folder,
+                self.module,
+                self.optimiser,
+                self.position,
+                self.recipe.as_dict(),
+                self.processes.count,
+            )
 
     def _finish(self, outcome: Outcome) -> None:
         """Save the model first: an evaluation that fails must not cost the training."""
