@@ -154,8 +154,9 @@ def make_room(out: Path) -> None:
     """A campaign does this before it starts: better to hear now that nothing can be packed there."""
     with storage_errors(out):
         out.mkdir(parents=True, exist_ok=True)
-    if any(out.glob(f"{ARCHIVE}.*")):  # parts of two archives must never lie side by side
-        raise ConflictError(f"'{out}' already holds a packed campaign.", hint="choose another folder")
+    if any(out.iterdir()):  # it is replaced as a whole whenever a run ends
+        what = "a packed campaign" if any(out.glob(f"{ARCHIVE}.*")) else "other files"
+        raise ConflictError(f"'{out}' already holds {what}.", hint="choose another folder, or an empty one")
 
 
 def unpack(out: Path, folder: Path) -> None:

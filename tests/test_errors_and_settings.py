@@ -81,6 +81,31 @@ def test_replacing_folder_keeps_the_old_one_on_failure(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["made"]
 
 
+def test_only_a_folder_of_its_kind_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "thesis"
+    target.mkdir()
+    with replacing_folder(target, overwrite=True, mark="pool.json") as aside:  # nothing is lost
+        (aside / "chapter").write_text("1")
+    with (
+        pytest.raises(ConflictError, match=r"holds other things: it has no pool\.json"),
+        replacing_folder(target, overwrite=True, mark="pool.json"),
+    ):
+        pass
+    (target / "pool.json.xz").touch()
+    monkeypatch.chdir(target)
+    with replacing_folder(Path(), overwrite=True, mark="pool.json") as aside:
+        (aside / "pool.json").touch()
+    assert [p.name for p in target.iterdir()] == ["pool.json"]
+    file = target / "pool.json"
+    for overwrite in (False, True):
+        with (
+            pytest.raises(ConflictError, match="is a file, not a folder"),
+            replacing_folder(file, overwrite=overwrite),
+        ):
+            pass
+    assert file.is_file() and len(list(tmp_path.iterdir())) == 1
+
+
 def test_a_folder_is_never_replaced_by_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for folder in (tmp_path, Path()):

@@ -110,16 +110,37 @@ def folder_bytes(folder: Path) -> int:
     return sum(size_of(Path(parent, name)) for parent, _, names in os.walk(folder) for name in names)
 
 
-def refuse_existing(target: Path, kind: Literal["file", "folder"], *, overwrite: bool) -> None:
-    """Called before the work begins, so that none is lost to a name that is taken."""
-    if target.exists() and not overwrite:
+def refuse_existing(
+    target: Path, kind: Literal["file", "folder"], *, overwrite: bool, mark: str = ""
+) -> None:
+    """Called before the work begins, so that none is lost to a name that is taken.
+
+    Args:
+        mark: A file in every folder of the kind that may be replaced. A folder without it holds something
+            else, which a wrong name must not cost.
+    """
+    if not target.exists():
+        return
+    if target.is_dir() != (kind == "folder"):
+        other = "file" if kind == "folder" else "folder"
+        raise ConflictError(f"'{target}' is a {other}, not a {kind}.", hint=f"choose another {kind}")
+    if not overwrite:
         raise ConflictError(f"'{target}' already exists.", hint=f"pass --overwrite or choose another {kind}")
+    if mark and not plain_or_compressed(target / mark) and any(target.iterdir()):
+        raise ConflictError(
+            f"'{target}' holds other things: it has no {mark}.",
+            hint="choose another folder, or empty this one",
+        )
 
 
 @contextmanager
-def replacing_folder(target: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Yield an empty folder beside `target`; on success it becomes `target`, on failure it vanishes."""
-    refuse_existing(target, "folder", overwrite=overwrite)
+def replacing_folder(target: Path, *, overwrite: bool = False, mark: str = "") -> Iterator[Path]:
+    """Yield an empty folder beside `target`; on success it becomes `target`, on failure it vanishes.
+
+    `mark` as for `refuse_existing`.
+    """
+    refuse_existing(target, "folder", overwrite=overwrite, mark=mark)
+    target = target if target.name else target.resolve()  # "." has no name to put another beside
     with storage_errors(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))

@@ -93,3 +93,15 @@ def test_a_document_that_cannot_be_indexed_is_named_by_its_line(
 def test_a_json_array_is_not_taken_for_sentences(run: Any, tmp_path: Path, array: str) -> None:
     refused = run("index", "build", "-", "-o", tmp_path / "made", stdin=array)
     assert refused.code == 1 and "Line 1 of standard input" in refused.err and "jq -c" in refused.err
+
+
+@pytest.mark.parametrize("command", ["data mine FILE --name a", "data benchmark FILE", "reproduce main"])
+def test_overwriting_spares_what_is_something_else(run: Any, tmp_path: Path, command: str) -> None:
+    corpus, folder = tmp_path / "a.jsonl", tmp_path / "thesis"
+    corpus.write_bytes(GOOD)
+    folder.mkdir()
+    (folder / "chapter.txt").touch()
+    begun = [str(corpus) if word == "FILE" else word for word in command.split()]
+    refused(run(*begun, "-o", corpus, "--overwrite"), f"'{corpus}' is a file, not a folder")
+    refused(run(*begun, "-o", folder, "--overwrite"), f"'{folder}' holds other things")
+    assert corpus.read_bytes() == GOOD and (folder / "chapter.txt").is_file()

@@ -294,6 +294,7 @@ def test_bad_use_is_told_before_anything_starts(
         (["run", plan, work, "--slots", "0"], "0 slots"),
         (["run", plan, work, "--only", "two"], "no run 'two'"),
         (["run", plan, work, "--pack", str(tmp_path / "out")], "already holds a packed campaign"),
+        (["run", plan, work, "--pack", str(tmp_path)], "already holds other files"),
     ]:
         assert campaign.main(arguments) != 0
         errors = capsys.readouterr().err

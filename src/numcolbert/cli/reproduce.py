@@ -85,7 +85,7 @@ def reproduce(
     from numcolbert.reproduce.measured import Kept
     from numcolbert.reproduce.original import import_original
     from numcolbert.reproduce.page import run_lines, table_grids
-    from numcolbert.reproduce.report import as_values, write_report
+    from numcolbert.reproduce.report import PAGE, as_values, write_report
     from numcolbert.reproduce.runs import Workshop
     from numcolbert.reproduce.spec import TABLES, load_table
     from numcolbert.reproduce.table import kept_tables, make_tables
@@ -95,7 +95,7 @@ def reproduce(
     names = TABLES if table == "all" else (table,)
     specs = [load_table(name) for name in names]
     if out is not None:
-        refuse_existing(out, "folder", overwrite=overwrite)
+        refuse_existing(out, "folder", overwrite=overwrite, mark=PAGE)
     if training_log is not None:
         require_file(training_log, "training log")
     encoder = _encoder(model)

@@ -11,6 +11,7 @@ from numcolbert.data.benchmark import JudgedQuery, JudgedSet
 from numcolbert.data.pool import Pool
 from numcolbert.files import replacing_folder
 
+QUERIES = "queries.jsonl"
 SUBSETS: dict[str, Callable[[JudgedQuery], bool]] = {
     "equal": lambda query: query.asked[0].operator == "=",
     "greater": lambda query: query.asked[0].operator == ">",
@@ -24,7 +25,7 @@ SUBSETS: dict[str, Callable[[JudgedQuery], bool]] = {
 def write(pool: Pool, made: JudgedSet, folder: Path, *, overwrite: bool = False) -> dict[str, Any]:
     """Write the folder and return its counts."""
     counts = count(pool, made)
-    with replacing_folder(folder, overwrite=overwrite) as aside:
+    with replacing_folder(folder, overwrite=overwrite, mark=QUERIES) as aside:
         with (aside / "corpus.jsonl").open("w", encoding="utf-8") as file:
             for row in range(len(pool.sentences)):
                 if row not in made.removed:
@@ -125,7 +126,7 @@ that training must not use.
 
 def _write_set(pool: Pool, folder: Path, queries: Sequence[JudgedQuery], removed: set[int]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "queries.jsonl").open("w", encoding="utf-8") as file:
+    with (folder / QUERIES).open("w", encoding="utf-8") as file:
         for query in queries:
             _line(file.write, {"_id": query.id, "text": query.text})
     _write_qrels(pool, folder / "qrels.trec", queries)

@@ -22,6 +22,7 @@ from numcolbert.errors import InputError, NotFoundError
 from numcolbert.files import replacing_folder
 
 FORMAT = 1
+HEADER = "pool.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +133,7 @@ class Pool:
         }
 
     def save(self, folder: Path, *, overwrite: bool = False) -> None:
-        with replacing_folder(folder, overwrite=overwrite) as aside:
+        with replacing_folder(folder, overwrite=overwrite, mark=HEADER) as aside:
             header = {
                 "format": FORMAT,
                 "name": self.name,
@@ -140,7 +141,7 @@ class Pool:
                 "concepts": [asdict(concept) for concept in self.concepts],
                 "notes": self.notes,
             }
-            (aside / "pool.json").write_text(json.dumps(header, ensure_ascii=False), encoding="utf-8")
+            (aside / HEADER).write_text(json.dumps(header, ensure_ascii=False), encoding="utf-8")
             columns = {f.name: getattr(self.mentions, f.name) for f in fields(Mentions)}
             np.savez_compressed(aside / "mentions.npz", **columns)
             for name in ("sentences", "sentence_ids"):
@@ -149,10 +150,10 @@ class Pool:
 
     @classmethod
     def load(cls, folder: Path) -> Pool:
-        header_file = folder / "pool.json"
+        header_file = folder / HEADER
         if not header_file.is_file():
             raise NotFoundError(
-                f"'{folder}' is not a pool: it has no pool.json.", hint="make one with 'numcolbert data mine'"
+                f"'{folder}' is not a pool: it has no {HEADER}.", hint="make one with 'numcolbert data mine'"
             )
         try:
             header = json.loads(header_file.read_text(encoding="utf-8"))

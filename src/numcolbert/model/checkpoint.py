@@ -240,7 +240,7 @@ def save_checkpoint(
     Args:
         half: Store weights as float16, at half the size; they are float32 again once loaded.
     """
-    with replacing_folder(folder, overwrite=overwrite) as aside:
+    with replacing_folder(folder, overwrite=overwrite, mark="modules.json") as aside:
         model.save_pretrained(str(aside), create_model_card=False)
         modules_file = aside / "modules.json"
         modules = json.loads(modules_file.read_text(encoding="utf-8"))

@@ -62,7 +62,7 @@ def export_model(
     markers = {task: _marker(model, task) for task in ("query", "document")}
     skipped = _only(model, MultiVectorMask)._skiplist_ids
 
-    with replacing_folder(folder, overwrite=overwrite) as aside:
+    with replacing_folder(folder, overwrite=overwrite, mark=GRAPH_FILE) as aside:
         (aside / GRAPH_FILE).write_bytes(graph.SerializeToString())
         tokenizer.backend_tokenizer.save(str(aside / TOKENIZER_FILE))
         write_config(
@@ -280,7 +280,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--overwrite", action="store_true", help="replace what is there")
     chosen = parser.parse_args(arguments)
     target = chosen.folder or chosen.checkpoint / "onnx"
-    refuse_existing(target, "folder", overwrite=chosen.overwrite)
+    refuse_existing(target, "folder", overwrite=chosen.overwrite, mark=GRAPH_FILE)
     export_model(
         load_checkpoint(chosen.checkpoint), target, name=chosen.checkpoint.name, overwrite=chosen.overwrite
     )

@@ -78,7 +78,7 @@ def _squad(source: Path, target: Path) -> None:
 
 
 def _write(target: Path, passages: dict[str, str], queries: dict[str, str], qrels: Qrels) -> None:
-    with replacing_folder(target, overwrite=True) as aside:
+    with replacing_folder(target, overwrite=True, mark="queries.jsonl") as aside:
         for file, texts in (("corpus.jsonl", passages), ("queries.jsonl", queries)):
             lines = "".join(text_line(id, text) for id, text in texts.items())
             (aside / file).write_text(lines, encoding="utf-8")

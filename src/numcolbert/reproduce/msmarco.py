@@ -41,7 +41,7 @@ def import_msmarco(source: Path, target: Path) -> None:
     ranks: dict[str, int] = {}
     path = _found(source, "top1000.dev", "top1000.dev.tsv")
     with (
-        replacing_folder(target, overwrite=True) as aside,
+        replacing_folder(target, overwrite=True, mark="queries.jsonl") as aside,
         (aside / "corpus.jsonl").open("w", encoding="utf-8") as corpus,
         (aside / CANDIDATES).open("w", encoding="utf-8") as candidates,
     ):

@@ -15,7 +15,7 @@ from numcolbert.reproduce.imported import text_line
 def import_original(source: Path, target: Path) -> None:
     """Read the authors' folder and write a benchmark folder; an older import is replaced."""
     original = read_benchmark(source)
-    with replacing_folder(target, overwrite=True) as aside:
+    with replacing_folder(target, overwrite=True, mark="queries.jsonl") as aside:
         with (aside / "corpus.jsonl").open("w", encoding="utf-8") as file:
             for document in original.documents():
                 file.write(text_line(document.id, document.text))

@@ -21,6 +21,7 @@ from numcolbert.reproduce.spec import TableSpec
 from numcolbert.reproduce.summary import summary
 from numcolbert.reproduce.table import BenchmarkTable
 
+PAGE = "report.html"
 Made = Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]]
 
 
@@ -37,7 +38,7 @@ def write_report(
     """Write the folder; `drawings` are further figures, `engines` what the engine benchmark measured, `note`
     is put before the summary. What is `kept` of an earlier report stays, also what these tables do not show.
     """
-    with replacing_folder(folder, overwrite=overwrite) as aside:
+    with replacing_folder(folder, overwrite=overwrite, mark=PAGE) as aside:
         figures = aside / "figures"
         pictures = [
             picture
@@ -46,7 +47,7 @@ def write_report(
             for picture in (*operator_pictures(table, figures), *nbits_pictures(table, figures))
         ]
         pictures += [draw(figures) for draw in drawings]
-        write(report_page(made, pictures, engines, note), aside / "report.html")
+        write(report_page(made, pictures, engines, note), aside / PAGE)
         grids = [(spec, table_grids(table)) for spec, tables in made for table in tables]
         parts = [f"{sentence}\n" for sentence in first_paragraph(made, note)]
         parts += [to_markdown(grid) for _, group in grids for grid in group]

@@ -30,11 +30,11 @@ def benchmark(
     Example: [bold]numcolbert data benchmark pools/mine -o benchmarks/mine --name mine[/bold]
     """
     from numcolbert.data.benchmark import BenchmarkSettings, build
-    from numcolbert.data.benchmark_files import write
+    from numcolbert.data.benchmark_files import QUERIES, write
     from numcolbert.data.pool import Pool
     from numcolbert.files import refuse_existing
 
-    refuse_existing(output, "folder", overwrite=overwrite)
+    refuse_existing(output, "folder", overwrite=overwrite, mark=QUERIES)
     settings = BenchmarkSettings(name=name, queries=queries, development=development, suite=suite, seed=seed)
     mined = Pool.load(pool)
     counts = write(mined, build(mined, settings), output, overwrite=overwrite)

@@ -37,9 +37,10 @@ def mine(
     """
     from numcolbert.data.mining import MiningSettings
     from numcolbert.data.mining import mine as mine_corpus
+    from numcolbert.data.pool import HEADER
     from numcolbert.files import refuse_existing
 
-    refuse_existing(output, "folder", overwrite=overwrite)
+    refuse_existing(output, "folder", overwrite=overwrite, mark=HEADER)
     settings = MiningSettings(
         name=name, limit=limit, shortest=shortest, longest=longest, rarest=1 if keep_all else 5, seed=seed,
         text_field=text_field, id_field=id_field, skip_bad=skip_bad,
