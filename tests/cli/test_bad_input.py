@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -218,3 +219,30 @@ def test_a_wrong_call_is_told_like_every_other_mistake(run: Any, idx: Path) -> N
     refused(run("search", idx, "q", "-k", "0"), 2, "-k")
     refused(run("search", idx, "q", "--sideways"), 2, "--sideways")
     refused(run("serve", idx, "--port", "99999"), 2, "--port", "numcolbert serve --help")
+
+
+def test_addresses_to_listen_at(run: Any, idx: Path) -> None:
+    refused(run("serve", idx, "--host", "203.0.113.7"), 1, "203.0.113.7:8080", "--host")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused(run("serve", idx, "--port", taken.getsockname()[1]), 1, "--port, or 0")
+
+
+def test_options_that_would_do_nothing(run: Any, docs: Path, tmp_path: Path) -> None:
+    refused(run("rerank", "q", docs, "--docs", docs), 2, "--docs belongs to a TREC run", ".run or .trec")
+    refused(run("rerank", "q", docs, "--query-id", "1"), 2, "--query-id belongs to a TREC run")
+    (tmp_path / "a.run").write_text("q1 Q0 d1 1 1.0 a\n")
+    (tmp_path / "qrels").write_text("q1 0 d1 1\n")
+    judged = ("--qrels", tmp_path / "qrels")
+    refused(run("evaluate", tmp_path / "a.run", *judged, "--tukey"), 2, "there is one run", "two runs")
+    sizes = ("--shortest", 9, "--longest", 8)
+    refused(
+        run("data", "mine", docs, "-o", tmp_path / "p", "--name", "p", *sizes), 2, "at least 9", "--longest"
+    )
+
+
+def test_an_output_that_is_full(run: Any, idx: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("numcolbert.cli.search.show_results", full)
+    refused(run("search", idx, "q"), 1, "the output cannot be used: No space left", "free some space")

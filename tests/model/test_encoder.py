@@ -144,6 +144,9 @@ def test_the_fingerprint_follows_what_shapes_the_vectors(folder: Path, broken: P
 def test_a_missing_folder_and_one_without_a_model(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="does not exist"):
         Encoder.load(tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    with pytest.raises(ModelError, match="file' is a file"):
+        Encoder.load(tmp_path / "file")
     with pytest.raises(ModelError, match="not a model folder"):
         Encoder.load(tmp_path)
 

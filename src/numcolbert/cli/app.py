@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import re
 import sys
 from typing import Annotated, Any
@@ -93,10 +94,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the reader (`| head`) has enough
     except OSError as error:  # a name that is too long, a file where a folder should be, a failing disk
-        name = str(error.filename or "A file")
-        shown = f"'{name}'" if len(name) < 200 else f"'{name[:200]}...'"
+        name = str(error.filename or "")
+        shown = f"'{name[:200]}...'" if len(name) > 200 else f"'{name}'" if name else "A file or the output"
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         problem = StorageError(
-            f"{shown} cannot be used: {error.strerror or error}.", hint="check the path and choose another"
+            f"{shown} cannot be used: {error.strerror or error}.",
+            hint="free some space on the disk" if full else "check the path and choose another",
         )
         print_error(problem)
         code = problem.exit_code

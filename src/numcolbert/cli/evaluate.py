@@ -93,6 +93,10 @@ def evaluate(
     chosen = [name for name in given if name]
     names = canonical_measures(chosen)
     files = named_files(runs)
+    if tukey and len(files) < 2:
+        raise UsageError(
+            "--tukey compares pairs of runs, and there is one run.", hint="name two runs or more"
+        )
     documents = set(read_corpus(corpus).ids) if corpus else None
     judged = read_qrels(qrels, documents=documents)
     slices = _slices(judged, subsets, attributes, by)

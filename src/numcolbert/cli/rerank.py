@@ -58,6 +58,12 @@ def rerank(
             f"'{candidates}' is a TREC run, which names documents without their text.",
             hint="name the file with the documents: --docs DOCS",
         )
+    if not run and (docs is not None or query_id is not None):
+        option = "--docs" if docs is not None else "--query-id"
+        raise UsageError(
+            f"{option} belongs to a TREC run, and '{candidates}' is none by its name.",
+            hint=f"leave {option} out, or name a file that ends in " + " or ".join(RUN_SUFFIXES),
+        )
     source = docs if run and docs is not None else candidates
     with documents_from(source, text_field=text_field, id_field=id_field, skip_bad=skip_bad) as found:
         passages = _of_run(Path(candidates), query_id, found) if run else found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import socket
 from collections.abc import Sequence
@@ -97,8 +98,11 @@ def listen(host: str, port: int) -> socket.socket:
         raise StorageError(f"Port {port} is reserved by the system.", hint="choose one above 1023") from error
     except OSError as error:
         listener.close()
+        taken = error.errno == errno.EADDRINUSE
         raise ConflictError(
             f"Nothing can listen at {host}:{port}: {error.strerror or error}.",
-            hint="choose another port with --port, or 0 for a free one",
+            hint="choose another port with --port, or 0 for a free one"
+            if taken
+            else "choose an address of this machine with --host, as in 127.0.0.1",
         ) from error
     return listener

@@ -66,6 +66,11 @@ def mine(paths: Sequence[Path], settings: MiningSettings, parser: Parser | None 
     English pipeline that is installed does."""
     if settings.limit is not None and settings.limit < 1:
         raise UsageError(f"A limit of {settings.limit} keeps no sentence.", hint="give --limit 1 or more")
+    if settings.shortest > settings.longest:
+        raise UsageError(
+            f"No sentence has at least {settings.shortest} and at most {settings.longest} characters.",
+            hint="give a --shortest that is not above --longest",
+        )
     readers = [
         read(path, text_field=settings.text_field, id_field=settings.id_field, skip_bad=settings.skip_bad)
         for path in paths

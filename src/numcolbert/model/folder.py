@@ -64,7 +64,8 @@ def write_config(folder: Path, config: ModelConfig) -> None:
 def read_config(folder: Path) -> ModelConfig:
     """Read and check a model folder: all files there, and unchanged since it was written."""
     if not folder.is_dir():
-        raise ModelError(f"The model folder '{folder}' does not exist.", hint="check the path")
+        wrong = "is a file" if folder.exists() else "does not exist"
+        raise ModelError(f"The model folder '{folder}' {wrong}.", hint="check the path")
     file = folder / CONFIG_FILE
     if not file.is_file() or not (folder / GRAPH_FILE).is_file():
         trained = (folder / "modules.json").is_file()
