@@ -17,7 +17,7 @@ from tests.train.conftest import Names, make_triples
 
 from numcolbert.data.triple import Triple
 from numcolbert.data.triple_files import write_triples
-from numcolbert.errors import InputError, NotFoundError, NumColBERTError, UsageError
+from numcolbert.errors import ConflictError, InputError, NotFoundError, NumColBERTError, UsageError
 from numcolbert.train.__main__ import main
 from numcolbert.train.journal import read_log
 from numcolbert.train.model_setup import build_model, text_settings
@@ -261,6 +261,10 @@ def test_wrong_paths_fail_before_anything_is_trained(recipe: Any, tmp_path: Path
     with pytest.raises(NumColBERTError, match="nowhere"):
         train(recipe('model.backbone="./nowhere"'))
     assert not (tmp_path / "run").exists()
+    (tmp_path / "run").touch()
+    for overwrite in (False, True):
+        with pytest.raises(ConflictError, match="is a file, not a folder"):
+            train(recipe('model.backbone="./nowhere"'), overwrite=overwrite)
 
 
 def test_a_checkpoint_of_another_recipe_is_refused_and_kept(recipe: Any, tmp_path: Path) -> None:

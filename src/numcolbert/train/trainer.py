@@ -96,8 +96,13 @@ class Trainer:
         self.output = recipe.output
         self.state_folder = self.output / "state"
         resumed = run.resume and has_state(self.state_folder)
-        if self.processes.is_main and writes and not resumed and not overwrite:
-            _refuse_loss(self.output)
+        if self.processes.is_main and writes:
+            if self.output.exists() and not self.output.is_dir():
+                raise ConflictError(
+                    f"'{self.output}' is a file, not a folder.", hint="choose another run.output"
+                )
+            if not resumed and not overwrite:
+                _refuse_loss(self.output)
         if resumed:
             check_resumed(self.state_folder, recipe, self.processes.count)
         # Read first: a wrong path should fail before the model is built, not after an hour of training.
