@@ -67,6 +67,17 @@ def settings_from(kind: type[Settings], values: Mapping[str, Any], where: str) -
     return kind(**arguments)
 
 
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
+    """Plain settings, each from `over` where it has it, else from `base`."""
+    both = dict(base)
+    for key, value in over.items():
+        below = both.get(key)
+        both[key] = (
+            merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+        )
+    return both
+
+
 def differing(one: Any, other: Any, name: str = "") -> Iterator[str]:
     """The names, with the tables they lie in, of all values in which two sets of plain settings differ."""
     if isinstance(one, Mapping) and isinstance(other, Mapping):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -17,7 +18,7 @@ from numcolbert.errors import ConflictError, ModelError, NotFoundError, NumColBE
 from numcolbert.evaluate.trec import read_run, write_run
 from numcolbert.reproduce.elsewhere import command_for, commands
 from numcolbert.reproduce.kept_file import read_kept
-from numcolbert.reproduce.page import main_grid, table_grids
+from numcolbert.reproduce.page import main_grid, row_notes, table_grids, table_section
 from numcolbert.reproduce.rows import RowState
 from numcolbert.reproduce.runs import Workshop, find_run, made_run
 from numcolbert.reproduce.spec import TABLES, RowSpec, TableSpec, load_table
@@ -114,7 +115,7 @@ def test_a_table_with_gaps(benchmarks: Path, tmp_path: Path) -> None:
     (table,) = make_tables(load_table("main"), [benchmark], tmp_path / "runs", Workshop())
     how = {state.name: state.how for state in table.states}
     assert how["BM25 (whole query)"].startswith("made in")
-    assert how["ColBERT_ft"].startswith("needs a GPU for about 8 minutes: python -m numcolbert.train")
+    assert how["ColBERT_ft"].startswith("needs a GPU for about 7 minutes: python -m numcolbert.train")
     assert how["QColBERT"] == "needs the run of ColBERT_ft"
     assert how["GPT-4o-mini reranker"].startswith("Not measured here")
     assert summary(table).startswith("openfinquant: NumColBERT has not been measured yet")
@@ -127,7 +128,13 @@ def test_a_table_with_gaps(benchmarks: Path, tmp_path: Path) -> None:
     assert "QBM25 (gold conditions) *" in rows
     assert grid.columns[5] == "paper nDCG@10"
     assert grid.title == "openfinquant (3 queries; the paper's columns: FinQuant)"
-    assert not any(note.endswith("..") for note in grid.notes)
+    notes = table_section(table.spec, [table]).notes
+    assert not any(note.endswith("..") for note in notes)
+    assert "BM25 (concept words): Sees only the concept, as the paper's BM25 did." in notes
+    assert "QColBERT: needs the run of ColBERT_ft." in notes
+    assert row_notes(table.spec, [table, replace(table, benchmark="openmedquant")]) == notes, "said once"
+    without = replace(table, benchmark="openmedquant", measured={})
+    assert any(note.startswith("QBM25 on openmedquant: ") for note in row_notes(table.spec, [table, without]))
     suite = main_grid(replace(table, benchmark="openfinquant/bounds"))
     assert {row[0].text for row in suite.rows} < set(rows), "a suite shows what was measured"
     assert suite.notes[-1].startswith("Not measured: ") and "ColBERT_ft" in suite.notes[-1]
@@ -278,7 +285,10 @@ def test_the_command_writes_a_report(benchmarks: Path, tmp_path: Path) -> None:
     with pytest.raises(ConflictError):
         invoke("reproduce", "operators", *common)
     again = json.loads(invoke("reproduce", "operators", *common, "--overwrite", "--note", "First.", "--json"))
-    assert (report / "tables.md").read_text().startswith("First.\n")
+    text = (report / "tables.md").read_text()
+    assert text.startswith("# NumColBERT, measured\n\nFirst.\n") and "## By operator\n" in text
+    pictures = re.findall(r"\]\((.*?)\)", text)
+    assert pictures and all((report / picture).is_file() for picture in pictures)
     how = {row["name"]: row["how"] for row in again[0]["rows"]}
     assert how["BM25 (whole query)"] == "reused"
 

@@ -118,9 +118,9 @@ def test_an_older_checkpoint_does_not_know_all_settings(state: Path) -> None:
     notes = json.loads((state / "state.json").read_text())
     del notes["processes"], notes["recipe"]["model"]["dropout"], notes["recipe"]["data"]["stream"]["acronyms"]
     (state / "state.json").write_text(json.dumps(notes))
-    resume(state)
-    with pytest.raises(UsageError, match=r"model\.dropout"):
-        resume(state, "model.dropout=0.1")
+    resume(state, "data.stream.acronyms=0")
+    with pytest.raises(UsageError, match=r"model\.dropout \(was 0\.0, is 0\.1\)"):
+        resume(state, "data.stream.acronyms=0", "model.dropout=0.1")
 
 
 @pytest.mark.parametrize("text", ["{", "{}", "[]"])

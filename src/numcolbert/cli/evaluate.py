@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -150,7 +151,8 @@ def named_files(given: list[str]) -> dict[str, Path]:
     return files
 
 
-def print_grids(grids: list[Grid]) -> None:
+def print_grids(grids: list[Grid], notes: Sequence[str] = ()) -> None:
+    """All grids, then their notes, each once, and `notes` on all of them."""
     from numcolbert.report.grid import to_cells
 
     for position, grid in enumerate(grids):
@@ -163,6 +165,8 @@ def print_grids(grids: list[Grid]) -> None:
         print_table(grid.columns, to_cells(grid), title=None if len(grids) > 1 else grid.title)
     for note in dict.fromkeys(note for grid in grids for note in grid.notes):
         typer.echo(_placed(note, grids), err=True)
+    for note in notes:
+        typer.echo(note, err=True)
 
 
 def _placed(note: str, grids: list[Grid]) -> str:

@@ -84,7 +84,7 @@ def reproduce(
     from numcolbert.reproduce.kept_file import read_kept
     from numcolbert.reproduce.measured import Kept
     from numcolbert.reproduce.original import import_original
-    from numcolbert.reproduce.page import run_lines, table_grids
+    from numcolbert.reproduce.page import run_lines, table_section
     from numcolbert.reproduce.report import PAGE, as_values, write_report
     from numcolbert.reproduce.runs import Workshop
     from numcolbert.reproduce.spec import TABLES, load_table
@@ -145,7 +145,11 @@ def reproduce(
     if as_json:
         print_json(as_values(made))
     else:
-        print_grids([grid for _, tables in made for one in tables for grid in table_grids(one)])
+        sections = [table_section(spec, tables) for spec, tables in made]
+        print_grids(
+            [grid for section in sections for grid in section.grids],
+            notes=[note for section in sections for note in section.notes],
+        )
 
 
 def _encoder(model: str | None) -> Encoder | None:

@@ -64,6 +64,8 @@ class Section:
     grids: Sequence[Grid] = ()
     pictures: Sequence[Picture] = ()
     text: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    """What is to know about all grids, below them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +105,10 @@ def write(page: Page, path: Path) -> None:
 def _section(number: int, section: Section) -> str:
     text = "".join(f"<p>{escape(paragraph)}</p>\n" for paragraph in section.text)
     grids = "".join(to_html(grid) for grid in section.grids)
+    notes = "".join(f'<p class="note">{escape(note)}</p>\n' for note in section.notes)
     pictures = "".join(_picture(picture) for picture in section.pictures)
-    return f'<section id="s{number}"><h2>{escape(section.title)}</h2>\n{text}{grids}{pictures}</section>\n'
+    heading = f"<h2>{escape(section.title)}</h2>\n"
+    return f'<section id="s{number}">{heading}{text}{grids}{notes}{pictures}</section>\n'
 
 
 def _picture(picture: Picture) -> str:

@@ -69,14 +69,8 @@ def main_grid(table: BenchmarkTable) -> Grid:
     notes += _kept(table)
     notes += _from_earlier(table)
     notes += [f"{s.name} {s.warning}." for s in table.states if s.warning]
-    if not table.is_suite:
-        notes += [f"{row.name}: {row.note}" for row in spec.rows if row.note and row.name in table.measured]
-    missing = [state for state in table.states if state.name not in table.measured]
-    if table.is_suite and missing:
-        notes.append("Not measured: " + ", ".join(state.name for state in missing) + ".")
-    elif missing:
-        notes.append("Rows marked – are to be measured. What each needs:")
-        notes += [f"{state.name}: {state.how.rstrip('.')}." for state in missing]
+    if table.is_suite and (missing := _missing(table)):
+        notes.append("Not measured: " + ", ".join(missing) + ".")
     about = [f"{comparison.overall.queries:,} queries"] if comparison else []
     about += [f"the paper's columns: {data}"] if data is not None else []
     title = f"{table.benchmark} ({'; '.join(about)})" if about else table.benchmark
@@ -139,18 +133,40 @@ def first_paragraph(
     return [sentence for sentence in sentences if sentence]
 
 
+def table_section(spec: TableSpec, tables: Sequence[BenchmarkTable]) -> Section:
+    """Benchmarks, then their suites, and what is to know about the rows of all of them."""
+    whole = [table for table in tables if not table.is_suite]
+    suites = [table for table in tables if table.is_suite]
+    grids = [grid for table in (*whole, *suites) for grid in table_grids(table)]
+    return Section(spec.title, grids, text=[spec.note] if spec.note else [], notes=row_notes(spec, whole))
+
+
+def row_notes(spec: TableSpec, tables: Sequence[BenchmarkTable]) -> list[str]:
+    """How rows were made, and what those need that were not, once for all benchmarks."""
+    measured = {name for table in tables for name in table.measured}
+    made = [f"{row.name}: {row.note}" for row in spec.rows if row.note and row.name in measured]
+    needs = [
+        f"{name}{f' on {table.benchmark}' if name in measured else ''}: {how.rstrip('.')}."
+        for table in tables
+        for name, how in _missing(table).items()
+    ]
+    if needs:
+        made.append("Rows marked – are to be measured. What each needs:")
+    return [*made, *dict.fromkeys(needs)]
+
+
+def _missing(table: BenchmarkTable) -> dict[str, str]:
+    """The rows that were not measured, and what they need."""
+    return {state.name: state.how for state in table.states if state.name not in table.measured}
+
+
 def report_page(
     tables: Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]],
     pictures: Sequence[Picture] = (),
     engines: Sequence[EngineRow] = (),
     note: str = "",
 ) -> Page:
-    sections = []
-    for spec, made in tables:
-        whole = [table for table in made if not table.is_suite]
-        suites = [table for table in made if table.is_suite]
-        grids = [grid for table in (*whole, *suites) for grid in table_grids(table)]
-        sections.append(Section(spec.title, grids, text=[spec.note] if spec.note else []))
+    sections = [table_section(spec, made) for spec, made in tables]
     if engines:
         sections.append(Section("Engines", [engine_grid(engines)]))
     if pictures:

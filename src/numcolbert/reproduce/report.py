@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from numcolbert.files import replacing_folder
-from numcolbert.report.grid import to_latex, to_markdown
+from numcolbert.report.grid import to_latex
 from numcolbert.report.html import write
-from numcolbert.reproduce.engines import EngineRow, engine_grid
+from numcolbert.report.markdown import page_markdown
+from numcolbert.reproduce.engines import EngineRow
 from numcolbert.reproduce.kept_file import FILE, kept_json
 from numcolbert.reproduce.measured import Kept, Measured
-from numcolbert.reproduce.page import first_paragraph, report_page, table_grids
+from numcolbert.reproduce.page import report_page
 from numcolbert.reproduce.pictures import Draw, nbits_pictures, operator_pictures
 from numcolbert.reproduce.rows import RowState
 from numcolbert.reproduce.spec import TableSpec
@@ -47,13 +48,10 @@ def write_report(
             for picture in (*operator_pictures(table, figures), *nbits_pictures(table, figures))
         ]
         pictures += [draw(figures) for draw in drawings]
-        write(report_page(made, pictures, engines, note), aside / PAGE)
-        grids = [(spec, table_grids(table)) for spec, tables in made for table in tables]
-        parts = [f"{sentence}\n" for sentence in first_paragraph(made, note)]
-        parts += [to_markdown(grid) for _, group in grids for grid in group]
-        parts += [to_markdown(engine_grid(engines))] if engines else []
-        (aside / "tables.md").write_text("\n".join(parts), encoding="utf-8")
-        latex = "\n".join(to_latex(grid) for _, group in grids for grid in group)
+        page = report_page(made, pictures, engines, note)
+        write(page, aside / PAGE)
+        (aside / "tables.md").write_text(page_markdown(page, aside), encoding="utf-8")
+        latex = "\n".join(to_latex(grid) for section in page.sections for grid in section.grids)
         (aside / "tables.tex").write_text(latex, encoding="utf-8")
         (aside / FILE).write_text(kept_json(with_measures(kept or Kept(), made)), encoding="utf-8")
         (aside / "results.json").write_text(json.dumps(as_values(made), indent=1), encoding="utf-8")

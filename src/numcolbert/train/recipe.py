@@ -8,12 +8,12 @@ from __future__ import annotations
 import dataclasses
 import json
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from numcolbert.config import read_toml, settings_from
+from numcolbert.config import merged, read_toml, settings_from
 from numcolbert.errors import NotFoundError, UsageError
 from numcolbert.train.losses import LossSettings
 from numcolbert.train.model_setup import ModelSettings
@@ -117,17 +117,7 @@ def _with_parents(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
         return values
     base = _with_parents(find_recipe(str(parent), beside=path.parent), (*seen, path))
     base.pop("name", None)
-    return _merged(base, values)
-
-
-def _merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
-    merged = dict(base)
-    for key, value in over.items():
-        below = merged.get(key)
-        merged[key] = (
-            _merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
-        )
-    return merged
+    return merged(base, values)
 
 
 def _apply(values: dict[str, Any], change: str) -> None:

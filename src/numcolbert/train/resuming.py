@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from numcolbert.config import differing, read_json, value_at
+from numcolbert.config import differing, merged, read_json, value_at
 from numcolbert.errors import InputError, UsageError
 from numcolbert.train.recipe import Recipe
 from numcolbert.train.state import NOTES
@@ -41,15 +41,11 @@ def check_resumed(folder: Path, recipe: Recipe, processes: int) -> None:
     """
     hint = "start again with run.resume = false"
     notes = read_json(folder / NOTES, "checkpoint", hint=hint)
-    then, now, usual = notes.get("recipe"), recipe.as_dict(), Recipe().as_dict()
-    if not isinstance(then, dict):
+    if not isinstance(notes.get("recipe"), dict):
         raise InputError(f"'{folder / NOTES}' does not say what the checkpoint was made with.", hint=hint)
-    changes: dict[str, Fate] = {
-        name: _fate(name, then, now)
-        for name in sorted(differing(then, now))
-        # What an older checkpoint does not name came later, with a default that changes nothing.
-        if value_at(then, name) is not None or value_at(now, name) != value_at(usual, name)
-    }
+    # What an older checkpoint does not name came later, with a default that changes nothing.
+    then, now = merged(Recipe().as_dict(), notes["recipe"]), recipe.as_dict()
+    changes: dict[str, Fate] = {name: _fate(name, then, now) for name in sorted(differing(then, now))}
     if refused := [name for name, fate in changes.items() if fate == "refused"]:
         raise UsageError(
             f"The checkpoint '{folder}' was made with other settings: {_shown(refused, then, now)}.",

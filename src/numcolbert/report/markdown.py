@@ -1,0 +1,24 @@
+"""A page as Markdown: the same sections, with links to the pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from numcolbert.report.grid import to_markdown
+from numcolbert.report.html import Page, Section
+
+
+def page_markdown(page: Page, folder: Path) -> str:
+    """The page as it is to lie in `folder`, where its pictures lie too."""
+    parts = [f"# {page.title}", *page.summary]
+    for section in page.sections:
+        parts += _section(section, folder)
+    return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _section(section: Section, folder: Path) -> list[str]:
+    pictures = [
+        f"![{picture.caption}]({picture.path.relative_to(folder).as_posix()})" for picture in section.pictures
+    ]
+    grids = [to_markdown(grid) for grid in section.grids]
+    return [f"## {section.title}", *section.text, *grids, *section.notes, *pictures]
