@@ -21,12 +21,12 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from numcolbert.config import read_json
+from numcolbert.config import merged, read_json
 from numcolbert.errors import InputError
 from numcolbert.files import require_file
 from numcolbert.program import parser_of, program
 from numcolbert.train.journal import read_log
-from numcolbert.train.recipe import load_recipe
+from numcolbert.train.recipe import Recipe, load_recipe
 from recorded_runs import RUNS, recorded
 
 CURVE_POINTS = 12
@@ -65,7 +65,7 @@ def deciding(made_with: Mapping[str, Any]) -> dict[str, Any]:
     has_numbers = {*(made_with["data"]["mix"] or ())} != {"general"}
     return {
         name: value
-        for name, value in flat(made_with)
+        for name, value in flat(merged(Recipe().as_dict(), made_with))  # settings may have come after the run
         if name not in without_effect and (has_numbers or not name.startswith(NUMERIC_TRIPLES))
     }
 
