@@ -8,6 +8,8 @@ from random import Random
 import pytest
 
 from numcolbert.data.attribute_sentences import SENTENCES, domains, make_frame, unit_table
+from numcolbert.data.references import MEASURES, compared
+from numcolbert.data.triple import labels_hold, satisfies
 from numcolbert.data.triple_settings import TripleSettings
 from numcolbert.data.triples import TripleStream
 from numcolbert.data.writing import write_quantity
@@ -88,6 +90,38 @@ def test_conversion_is_exercised() -> None:
         about = [q for q in triple.positive.quantities if q.pair == condition.pair]
         crossed += any(q.unit != condition.unit for q in about)
     assert crossed / len(triples) > 0.05
+
+
+def test_numbers_that_are_not_the_things_own() -> None:
+    settings = TripleSettings(two_conditions=0.0, references=1.0)
+    triples = TripleStream([], seed=8, settings=settings).next_block(600)
+    tempting = 0
+    for triple in triples:
+        (condition,) = triple.conditions
+        low, high = condition.base_value, condition.base_high
+        measure = next(m for m in MEASURES if m in triple.query)
+        assert triple.query.rindex(measure) >= condition.span[1], "no part of the condition"
+        foreign = [q for q in triple.positive.quantities if q.pair == -1]
+        assert any(satisfies(condition.operator, q.base_value, low, high) for q in foreign), triple
+        assert labels_hold([condition], triple.positive, triple.negative)
+        same_frame = [q for q in triple.negative.quantities if q.pair == -1]
+        tempting += any(satisfies(condition.operator, q.base_value, low, high) for q in same_frame)
+    assert tempting / len(triples) > 0.2, "also where the thing's own number violates the condition"
+
+
+def test_sentences_with_a_reference_read_back() -> None:
+    rng = Random(9)
+    wrong = []
+    for domain in domains():
+        for attribute in domain.attributes:
+            unit, value = attribute.units[0], attribute.plausible(rng)
+            frame = compared(make_frame(domain, attribute, rng), value, unit, rng)
+            text = frame.fill(write_quantity(attribute.plausible(rng), unit, rng))
+            assert "{" not in text and text[0] == text[0].upper() and frame.others[-1].attribute is None
+            stated = {(q.dimension, float(f"{q.base_value:.6g}")) for q in extract(text)}
+            if (unit.dimension, float(f"{value * unit.factor + unit.offset:.6g}")) not in stated:
+                wrong.append(text)
+    assert len(wrong) < 6, wrong
 
 
 def test_a_sentence_often_holds_other_quantities() -> None:

@@ -63,7 +63,8 @@ class Domain:
 class Stated:
     """A quantity that a sentence states beside the one it is about."""
 
-    attribute: Attribute
+    attribute: Attribute | None
+    """None where it is not the thing's own."""
     unit: Unit
     value: float
 

@@ -13,6 +13,7 @@ from numcolbert.data.confusable import Neighbours, phrases_of
 from numcolbert.data.held_out import HeldOut
 from numcolbert.data.pool import Unit
 from numcolbert.data.queries import Asked, QueryStyle
+from numcolbert.data.references import MEASURES, compared
 from numcolbert.data.triple import (
     Passage,
     PassageQuantity,
@@ -80,7 +81,7 @@ class AttributeSource:
         self._operator = OperatorDrawing(settings.operators)
         self._simple_operator = OperatorDrawing(settings.operators, simple=True)
         self._negative_kind = Drawing(vars(settings.negatives))
-        self._styles: dict[tuple[Domain, str, bool], QueryStyle] = {}
+        self._styles: dict[tuple[Domain, str, bool, bool], QueryStyle] = {}
 
     def subject(self, rng: Random) -> tuple[Domain, Attribute]:
         return rng.choice(self._known)
@@ -99,6 +100,8 @@ class AttributeSource:
             return None
         condition, asked = made
         frame = make_frame(domain, attribute, rng)
+        if self.settings.references and rng.random() < self.settings.references:
+            frame = self._compared(frame, attribute, condition, asked.unit, rng)
         positive = self._passage(frame, attribute, condition, asked.unit, True, rng)
         if positive is None:
             return None
@@ -141,15 +144,17 @@ class AttributeSource:
 
     def _style(self, domain: Domain, concept: str, rng: Random) -> QueryStyle:
         distractor = rng.random() < self.settings.distractors
+        measured = bool(self.settings.references) and rng.random() < self.settings.references
         asks = concept.rsplit(" ", 1)[-1]
         if asks not in _ASKS or rng.random() < 0.6:
             asks = ""
-        key = (domain, asks, distractor)
+        key = (domain, asks, distractor, measured)
         style = self._styles.get(key)
         if style is None:
             style = self._styles[key] = QueryStyle(
                 long_share=self.settings.long_queries,
                 distractor=distractor,
+                measures=MEASURES if measured else (),
                 subjects=domain.nouns,
                 domain=domain.one,
                 templates=_ASKS.get(asks, ()),
@@ -188,10 +193,20 @@ class AttributeSource:
                 return self._filled(frame, self._pair[attribute], unit, value, rng)
         return None
 
+    def _compared(
+        self, frame: Frame, attribute: Attribute, condition: QueryCondition, unit: Unit, rng: Random
+    ) -> Frame:
+        """The frame beside a number that would satisfy the condition if it were the thing's own."""
+        low = (condition.base_value - unit.offset) / unit.factor
+        high = (condition.base_high - unit.offset) / unit.factor
+        near, whole = self.settings.near_threshold, attribute.whole
+        value = value_for(condition.operator, low, high, True, rng, near, whole=whole)
+        return compared(frame, value, unit, rng)
+
     def _filled(self, frame: Frame, pair: int, unit: Unit, value: float, rng: Random) -> Passage:
         quantities = [
             PassageQuantity(
-                self._pair[other.attribute], self._unit[other.unit.name],
+                self._pair[other.attribute] if other.attribute else -1, self._unit[other.unit.name],
                 self._dimension[other.unit.dimension], other.value * other.unit.factor + other.unit.offset,
             )
             for other in frame.others

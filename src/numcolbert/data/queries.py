@@ -56,6 +56,8 @@ class QueryStyle:
     """None: drawn from the habits of the dimension."""
     distractor: bool = False
     """Put a number into the query that carries no condition: a year, a quarter, a model name."""
+    measures: tuple[str, ...] = ()
+    """What the quantity may be measured by ("per 100 g"); one of them ends the query."""
     subjects: tuple[str, ...] = ()
     """What is asked for ("phones", "companies"); () chooses by dimension."""
     domain: str = ""
@@ -93,6 +95,8 @@ def render_query(asked: Sequence[Asked], rng: Random, style: QueryStyle = _DEFAU
     else:
         text = _fill(_template(rng, style), first, rng, style, "")
     text = text.replace("{s}", rng.choice(subjects))
+    if style.measures:
+        text = _ended(text, rng.choice(style.measures))
     if style.distractor:
         text = _with_distractor(text, rng)
     return _cut_marks(text)
@@ -174,7 +178,11 @@ def _with_distractor(text: str, rng: Random) -> str:
     distractor = distractor_phrase(rng)
     if rng.random() < 0.25 and distractor.startswith(("in ", "for ", "since ", "during ")):
         return f"{distractor}, {text}"
-    return f"{text[:-1]} {distractor}?" if text.endswith("?") else f"{text} {distractor}"
+    return _ended(text, distractor)
+
+
+def _ended(text: str, with_words: str) -> str:
+    return f"{text[:-1]} {with_words}?" if text.endswith("?") else f"{text} {with_words}"
 
 
 def distractor_phrase(rng: Random) -> str:

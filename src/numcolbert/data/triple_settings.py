@@ -86,6 +86,9 @@ class TripleSettings:
     that stand a second time in the pool, with that value below zero. Corpora have few of them."""
     distractors: float = 0.12
     """Share of queries with a number that carries no condition."""
+    references: float = 0.0
+    """Share of triples about attributes whose passages hold a number that is not the thing's own and would
+    satisfy the condition, and, drawn apart, share of those whose query ends in a measure ("per 100 g")."""
     long_queries: float = 0.5
     """Share of question-like queries of 8 to 15 words."""
 

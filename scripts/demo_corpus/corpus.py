@@ -1,6 +1,6 @@
 """Write the demo corpus: facts (facts/*.tsv) through sentence templates (templates.toml) to JSON lines.
 
-    python scripts/demo_corpus/build.py            # writes src/numcolbert/assets/demo.jsonl
+    python scripts/demo_corpus/corpus.py           # writes src/numcolbert/assets/demo.jsonl
 
 Every sentence is ours; figures are reference knowledge, the chemical elements' from the `mendeleev` tables
 and the countries' area and population from GeoNames, both kept in facts/ as plain columns.
@@ -13,6 +13,8 @@ import json
 import math
 import re
 import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -71,27 +73,46 @@ def fill(template: str, row: dict[str, str], units: dict[str, Rendering], adapti
     return None if missing else sentence[0].upper() + sentence[1:]
 
 
-def sentences() -> list[dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    id: str
+    text: str
+    kind: str
+    about: str
+    figures: dict[str, float] = field(default_factory=dict)
+    """The facts it tells with a unit: column -> value, in the column's own unit."""
+
+
+def read_templates() -> tuple[dict[str, dict[str, list[str]]], dict[str, Rendering], Adaptive]:
+    """Templates by kind and attribute, units, and units chosen by size."""
     spec = tomllib.loads((HERE / "templates.toml").read_text(encoding="utf-8"))
     units = {key: tuple(value) for key, value in spec.pop("units").items()}
     adaptive = spec.pop("adaptive")
-    made: list[dict[str, str]] = []
+    return spec, units, adaptive
+
+
+def told() -> Iterator[Sentence]:
+    """All sentences, with the figures they tell."""
+    spec, units, adaptive = read_templates()
     for kind, attributes in spec.items():
         with (HERE / "facts" / f"{kind}.tsv").open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t"))
+        count = 0
         for position, row in enumerate(rows):
             for turn, templates in enumerate(attributes.values()):
                 # Neighbouring things get different phrasings of the same attribute.
-                text = fill(templates[(position + turn) % len(templates)], row, units, adaptive)
-                if text:
-                    made.append({"text": text, "kind": kind, "about": row["name"]})
-    for line in (HERE / "facts" / "records.txt").read_text(encoding="utf-8").splitlines():
-        made.append({"text": line, "kind": "records", "about": ""})
-    counters: dict[str, int] = {}
-    for item in made:
-        counters[item["kind"]] = counters.get(item["kind"], 0) + 1
-        item["id"] = f"{item['kind']}-{counters[item['kind']]}"
-    return [{"id": m["id"], "text": m["text"], "kind": m["kind"], "about": m["about"]} for m in made]
+                template = templates[(position + turn) % len(templates)]
+                if text := fill(template, row, units, adaptive):
+                    count += 1
+                    figures = {key: float(row[key]) for key, unit in PLACEHOLDER.findall(template) if unit}
+                    yield Sentence(f"{kind}-{count}", text, kind, row["name"], figures)
+    lines = (HERE / "facts" / "records.txt").read_text(encoding="utf-8").splitlines()
+    for number_of, line in enumerate(lines, start=1):
+        yield Sentence(f"records-{number_of}", line, "records", "")
+
+
+def sentences() -> list[dict[str, str]]:
+    return [{"id": s.id, "text": s.text, "kind": s.kind, "about": s.about} for s in told()]
 
 
 def main() -> None:
