@@ -109,6 +109,21 @@ def test_numbers_that_are_not_the_things_own() -> None:
     assert tempting / len(triples) > 0.2, "also where the thing's own number violates the condition"
 
 
+def test_the_right_number_of_another_kind_of_thing() -> None:
+    settings = TripleSettings(two_conditions=0.0, other_kinds=1.0)
+    kinds = [domain.one for domain in domains()]
+    for triple in TripleStream([], seed=8, settings=settings).next_block(300):
+        (condition,) = triple.conditions
+        low, high = condition.base_value, condition.base_high
+        told = [q for q in triple.negative.quantities if q.dimension == condition.dimension]
+        assert any(satisfies(condition.operator, q.base_value, low, high) for q in told), (
+            "the number is right"
+        )
+        assert all(q.pair != condition.pair for q in told), "but not the kind"
+        for passage in (triple.positive, triple.negative):
+            assert any(kind in passage.text for kind in kinds), passage.text
+
+
 def test_sentences_with_a_reference_read_back() -> None:
     rng = Random(9)
     wrong = []

@@ -168,6 +168,7 @@ SENTENCES = (
     "{E} {v2}, {v3} and {v}.", "If {w} can be trusted, {e} {v} and {v2}.", "{c}: {q} ({e}, {x})",
 )  # fmt: skip
 
+_TWO_MARKS = re.compile(r",([,.:)])")
 _SLOT = re.compile(r"(\{\w+\})")
 _PARSED = tuple(tuple(part for part in _SLOT.split(s) if part) for s in SENTENCES)
 _PARSED_COUNTING = tuple(parts for parts in _PARSED if "{v}" in parts or "{n}" in parts)
@@ -187,6 +188,14 @@ def entity_name(domain: Domain, rng: Random) -> str:
     if "{N}" in text:
         text = text.replace("{N}", str(rng.choice((2, 3, 5, 7, 8, 9, 11, 12, 15, 20, 40, 70, 300, 500))))
     return text
+
+
+def named_with_kind(domain: Domain, rng: Random) -> str:
+    """A thing whose name says what it is: "the ship Kelvik", "the Kelvik 5, a ship"."""
+    if rng.random() < 0.5:
+        return f"the {domain.one} {invented_name(rng)}"
+    article = "an" if domain.one[0] in "aeiou" else "a"
+    return f"{entity_name(domain, rng)}, {article} {domain.one},"
 
 
 def make_frame(domain: Domain, attribute: Attribute, rng: Random, entity: str | None = None) -> Frame:
@@ -209,6 +218,8 @@ def make_frame(domain: Domain, attribute: Attribute, rng: Random, entity: str | 
     text = "".join(out)
     if "{Y}" in text:
         text = text.replace("{Y}", str(rng.randrange(1950, 2026)))
+    if entity.endswith(","):  # it brings a comma where there may be another mark
+        text = _TWO_MARKS.sub(r"\1", text)
     before, _, after = text.partition("{q}")
     return Frame(before, after, tuple(stated))
 

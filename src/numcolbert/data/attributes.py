@@ -7,7 +7,15 @@ from functools import cached_property
 from random import Random
 
 from numcolbert.data.asking import ask
-from numcolbert.data.attribute_sentences import Attribute, Domain, Frame, domains, entity_name, make_frame
+from numcolbert.data.attribute_sentences import (
+    Attribute,
+    Domain,
+    Frame,
+    domains,
+    entity_name,
+    make_frame,
+    named_with_kind,
+)
 from numcolbert.data.augment import convert, value_for
 from numcolbert.data.confusable import Neighbours, phrases_of
 from numcolbert.data.held_out import HeldOut
@@ -65,6 +73,7 @@ class AttributeSource:
         self._unit: dict[str, int] = {}
         self._dimension: dict[str, int] = {}
         self._several: dict[Domain, list[Attribute]] = {}
+        self._alike: dict[Attribute, list[tuple[Domain, Attribute]]] = {}
         for domain in domains():
             for attribute in domain.attributes:
                 self._pair[attribute] = vocabulary.pair(attribute.name, attribute.dimension)
@@ -95,6 +104,8 @@ class AttributeSource:
         domain, attribute = subject
         if rng.random() < self.settings.two_conditions and len(self._several[domain]) > 1:
             return self._two(domain, rng)
+        if self.settings.other_kinds and rng.random() < self.settings.other_kinds:
+            return self._of_another_kind(domain, attribute, rng)
         made = self._condition(attribute, self._operator(rng), rng)
         if made is None:
             return None
@@ -278,6 +289,33 @@ class AttributeSource:
                 for domain, attribute in self._known
             }
         )
+
+    def _of_another_kind(self, domain: Domain, attribute: Attribute, rng: Random) -> Triple | None:
+        """The right number of another kind of thing: an aircraft's speed where ships are asked for."""
+        made = self._condition(attribute, self._operator(rng), rng)
+        rivals = self._namesakes(domain, attribute)
+        if made is None or not rivals:
+            return None
+        condition, asked = made
+        other_domain, other = rng.choice(rivals)
+        frame = make_frame(domain, attribute, rng, named_with_kind(domain, rng))
+        other_frame = make_frame(other_domain, other, rng, named_with_kind(other_domain, rng))
+        positive = self._passage(frame, attribute, condition, asked.unit, True, rng)
+        negative = self._passage(other_frame, other, condition, asked.unit, True, rng)
+        if positive is None or negative is None:
+            return None
+        return self._triple(domain, [asked], [condition], positive, negative, rng)
+
+    def _namesakes(self, domain: Domain, attribute: Attribute) -> list[tuple[Domain, Attribute]]:
+        """Attributes of other domains that are called alike and have the same dimension."""
+        if attribute not in self._alike:
+            names = {attribute.concept, *attribute.variants}
+            self._alike[attribute] = [
+                (other_domain, other)
+                for other_domain, other in self._by_dimension[attribute.dimension]
+                if other_domain is not domain and not names.isdisjoint({other.concept, *other.variants})
+            ]
+        return self._alike[attribute]
 
     # ---- two conditions --------------------------------------------------------------------------------
 

@@ -89,6 +89,9 @@ class TripleSettings:
     references: float = 0.0
     """Share of triples about attributes whose passages hold a number that is not the thing's own and would
     satisfy the condition, and, drawn apart, share of those whose query ends in a measure ("per 100 g")."""
+    other_kinds: float = 0.0
+    """Share of triples about attributes whose negative tells the right number of another kind of thing: an
+    aircraft's speed where ships are asked for. Both passages say what kind of thing they are about."""
     long_queries: float = 0.5
     """Share of question-like queries of 8 to 15 words."""
 
