@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from random import Random
 
@@ -122,6 +123,7 @@ def test_the_right_number_of_another_kind_of_thing() -> None:
         assert all(q.pair != condition.pair for q in told), "but not the kind"
         for passage in (triple.positive, triple.negative):
             assert any(kind in passage.text for kind in kinds), passage.text
+            assert not re.search(r",[,.:)]", passage.text), passage.text
 
 
 def test_sentences_with_a_reference_read_back() -> None:
