@@ -1,4 +1,4 @@
-"""`numcolbert search`, `rerank` and `explain`: for people, for pipes, for programs."""
+"""`numcolbert search`, `rank`, `rerank` and `explain`: for people, for pipes, for programs."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from numcolbert.evaluate.trec import read_run
 
 QUERY = "SSDs with more than 500 GB"
 
@@ -79,6 +81,22 @@ def test_explain_on_a_terminal(run: Any, idx: Path, monkeypatch: pytest.MonkeyPa
     assert "without the gate" in shown and "256 GB" in shown
 
 
+def test_rank_writes_a_run(run: Any, idx: Path, tmp_path: Path) -> None:
+    queries, out = tmp_path / "queries.jsonl", tmp_path / "ours.run"
+    queries.write_text(json.dumps({"id": "q1", "text": QUERY}) + "\n" + '{"_id": "q2", "text": "drives"}\n')
+    assert run("rank", idx, queries, "-o", out, "-k", 2, "--json").json == {
+        "run": str(out), "queries": 2, "hits": 4,
+    }  # fmt: skip
+    found = [hit["id"] for hit in run("search", idx, QUERY, "-k", 2, "--json").json["hits"]]
+    assert list(read_run(out)["q1"]) == found
+    taken = run("rank", idx, queries, "-o", out)
+    assert taken.code == 1 and "hint: pass --overwrite" in taken.err
+    run("rank", idx, tmp_path, "-o", out, "--verify", "--overwrite")  # a benchmark folder
+    assert list(read_run(out)["q1"]) == ["big"]
+    missing = run("rank", idx, tmp_path / "none.jsonl", "-o", tmp_path / "none.run")
+    assert missing.code == 1 and "none.jsonl" in missing.err and "hint:" in missing.err
+
+
 def test_rerank_from_file_stdin_and_run(run: Any, docs: Path, tmp_path: Path) -> None:
     from_file = run("rerank", QUERY, docs, "--json").json
     assert {hit["id"] for hit in from_file["hits"]} == {"big", "small", "link"}
@@ -119,8 +137,8 @@ def test_rerank_refuses_unclear_runs(run: Any, docs: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     "command",
-    ["search", "rerank", "explain", "index build", "index add", "index delete", "index info", "index verify",
-     "index export", "index compact"],
+    ["search", "rank", "rerank", "explain", "index build", "index add", "index delete", "index info",
+     "index verify", "index export", "index compact"],
 )  # fmt: skip
 def test_help_has_an_example(run: Any, command: str) -> None:
     shown = run(*command.split(), "--help").out

@@ -20,6 +20,7 @@ from numcolbert.cli import (
     explain,
     index,
     quantities,
+    rank,
     reproduce,
     rerank,
     search,
@@ -43,6 +44,7 @@ app = typer.Typer(
 app.command("demo")(demo.demo)
 app.add_typer(index.app, name="index")
 app.command("search")(search.search)
+app.command("rank")(rank.rank)
 app.command("rerank")(rerank.rerank)
 app.command("explain")(explain.explain)
 app.command("serve")(serve.serve)

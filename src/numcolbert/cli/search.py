@@ -19,16 +19,17 @@ GateOption = Annotated[
 VerifyOption = Annotated[
     bool, typer.Option("--verify", help="Keep only hits whose quantities satisfy the query's condition.")
 ]
+WhereOption = Annotated[
+    str | None,
+    typer.Option(help="Filter on metadata and quantities, before ranking.", show_default=False),
+]
 
 
 def search(
     index: IndexArgument,
     query: QueryArgument,
     k: Annotated[int, typer.Option("-k", min=1, max=10_000, help="How many hits.")] = 10,
-    where: Annotated[
-        str | None,
-        typer.Option(help="Filter on metadata and quantities, before ranking.", show_default=False),
-    ] = None,
+    where: WhereOption = None,
     verify: VerifyOption = False,
     gate: GateOption = True,
     model: ModelOption = None,

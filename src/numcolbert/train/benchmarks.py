@@ -55,8 +55,7 @@ def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
             f"The benchmark folder '{folder}' does not exist.",
             hint="build it with 'numcolbert data benchmark'",
         )
-    queries = _find(folder, "queries.jsonl")
-    rows = _all_rows(queries)
+    rows = read_questions(folder)
     judgements = _find(folder, "qrels.trec")
     qrels = read_qrels(judgements)
     if not qrels:  # every mean over no queries would be zero
@@ -80,6 +79,11 @@ def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
         subsets=subsets,
         attributes=attributes,
     )
+
+
+def read_questions(path: Path) -> list[tuple[str, str]]:
+    """Ids and texts of a file of queries, or of those in a benchmark folder."""
+    return _all_rows(_find(path, "queries.jsonl") if path.is_dir() else path)
 
 
 def _by_operator(qrels: Judgements, attributes: dict[str, dict[str, Any]]) -> dict[str, Judgements]:
