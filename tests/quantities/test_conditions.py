@@ -200,6 +200,7 @@ def test_what_is_a_condition(query: str, wanted: list[tuple[str, float, str]]) -
         ("over 100 patients", "120 patients", True),
         ("over 100 million people", "It had a population of about 140 million", True),
         ("over 100 million people", "It had a population of about 67 million", False),
+        ("more than 1 billion inhabitants", "1.4 billion people lived in India", True),
         ("exactly 102 floors", "there are 102 storeys", True), ("below 100 °C", "liquid at 54.4 K", True),
         ("below 100 °C", "liquid at 1,814 K", False), ("below 100 °C", "melts at −309 °F", True),
         ("at least 20 g of protein per 100 g", "A 100-gram portion of figs supplies 0.8 grams", False),
