@@ -23,9 +23,11 @@ from typing import Any
 
 from corpus import HERE, Rendering, Sentence, number, read_templates, told, worded
 
+from numcolbert.evaluate.trec import write_qrels
 from numcolbert.files import replacing_folder
 from numcolbert.program import parser_of, program
 from numcolbert.quantities import extract
+from numcolbert.reproduce.imported import text_line
 
 JUDGEMENTS = "qrels.trec"
 EACH = 2
@@ -132,22 +134,20 @@ def _round_between(one: float, other: float) -> float | None:
 
 def write(folder: Path, *, overwrite: bool = False) -> int:
     """The folder of the test set; how many questions it has."""
-    made = [(f"q{i:03}", question) for i, question in enumerate(questions(), start=1)]
+    made = {f"q{i:03}": question for i, question in enumerate(questions(), start=1)}
     # Records tell of the same things in ways that no fact judges.
-    passages = [{"_id": s.id, "text": s.text} for s in told() if s.kind != "records"]
-    attributes = {i: question.attributes() for i, question in made}
+    passages = {s.id: s.text for s in told() if s.kind != "records"}
+    attributes = {i: question.attributes() for i, question in made.items()}
+    right = {i: dict.fromkeys(question.right, 1) for i, question in made.items()}
+    wrong = {i: dict.fromkeys(question.wrong, 0) for i, question in made.items()}
     with replacing_folder(folder, overwrite=overwrite, mark=JUDGEMENTS) as aside:
-        _lines(aside / "corpus.jsonl", (json.dumps(passage, ensure_ascii=False) for passage in passages))
-        _lines(aside / "queries.jsonl", (json.dumps({"_id": i, "text": q.text}) for i, q in made))
-        _lines(aside / JUDGEMENTS, (f"{i} 0 {passage} 1" for i, q in made for passage in q.right))
-        about = (f"{i} 0 {p} {int(p in q.right)}" for i, q in made for p in (*q.right, *q.wrong))
-        _lines(aside / "about.trec", about)
+        for file, texts in (("corpus", passages), ("queries", {i: q.text for i, q in made.items()})):
+            lines = "".join(text_line(id, text) for id, text in texts.items())
+            (aside / f"{file}.jsonl").write_text(lines, encoding="utf-8")
+        write_qrels(aside / JUDGEMENTS, right)
+        write_qrels(aside / "about.trec", {i: right[i] | wrong[i] for i in made})
         (aside / "attributes.json").write_text(json.dumps(attributes, indent=1) + "\n", encoding="utf-8")
     return len(made)
-
-
-def _lines(path: Path, lines: Iterator[str]) -> None:
-    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 @program

@@ -20,7 +20,7 @@ from numcolbert.train.benchmarks import read_benchmark, read_corpus
 ROOT = Path(__file__).parent.parent.parent
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(scope="module")
 def scripts() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT / "scripts" / "demo_corpus"))

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from numcolbert.cli.baseline import OutOption, OverwriteOption
 from numcolbert.cli.documents import ModelOption
 from numcolbert.cli.index.add import IndexArgument
 from numcolbert.cli.loading import open_index
@@ -25,15 +26,13 @@ def rank(
             show_default=False,
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="TREC run file to write.", show_default=False)],
+    out: OutOption,
     k: Annotated[int, typer.Option("-k", min=1, max=10_000, help="Hits a query.")] = 100,
     where: WhereOption = None,
     verify: VerifyOption = False,
     gate: GateOption = True,
     model: ModelOption = None,
-    overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="Replace the run file if it exists.")
-    ] = False,
+    overwrite: OverwriteOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Search an index for many queries and write a TREC run, for 'numcolbert evaluate'.
