@@ -14,7 +14,7 @@ from numcolbert.data.triple import labels_hold, satisfies
 from numcolbert.data.triple_settings import TripleSettings
 from numcolbert.data.triples import TripleStream
 from numcolbert.data.writing import write_quantity
-from numcolbert.quantities import extract, units
+from numcolbert.quantities import conditions, extract, units
 from numcolbert.quantities.words import SAME_COUNT
 
 
@@ -92,6 +92,11 @@ def test_conversion_is_exercised() -> None:
         about = [q for q in triple.positive.quantities if q.pair == condition.pair]
         crossed += any(q.unit != condition.unit for q in about)
     assert crossed / len(triples) > 0.05
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_a_measure_sets_no_bound(measure: str) -> None:
+    assert all(condition.operator in ("=", "range") for condition in conditions(f"drives {measure}"))
 
 
 def test_numbers_that_are_not_the_things_own() -> None:

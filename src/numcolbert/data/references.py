@@ -24,12 +24,11 @@ _AFTER = (
 
 MEASURES = (
     "per 100 g", "per 100 grams", "in a 30 g serving", "per 100 ml", "in 250 ml", "per litre", "at 20 °C",
-    "at 25 degrees Celsius", "below 40 °C", "from 0 to 100 km/h", "up to 60 mph", "at 90 km/h", "per 100 km",
-    "over 400 metres", "within 5 miles", "per 1,000 people", "for groups of 12", "in 24 hours",
-    "within 30 minutes", "after 12 months", "over 10 years", "in the first 90 days", "at 50 Hz",
-    "at 230 V", "on 8 GB of memory",
+    "at 25 degrees Celsius", "from 0 to 100 km/h", "at 90 km/h", "per 100 km", "per 1,000 people",
+    "for groups of 12", "in 24 hours", "after 12 months", "in the first 90 days", "at 50 Hz", "at 230 V",
+    "on 8 GB of memory",
 )  # fmt: skip
-"""What a quantity in a query may be measured by or under; none of them is a condition."""
+"""What a quantity in a query may be measured by or under; none of them sets a bound."""
 
 
 def compared(frame: Frame, value: float, unit: Unit, rng: Random) -> Frame:
