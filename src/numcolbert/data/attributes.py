@@ -32,6 +32,7 @@ from numcolbert.data.triple import (
     satisfies,
 )
 from numcolbert.data.triple_settings import Drawing, OperatorDrawing, TripleSettings
+from numcolbert.data.unnamed import BY_LAST_WORD, unnamed
 from numcolbert.data.vocabulary import Vocabulary
 from numcolbert.data.writing import round_to, write_quantity
 from numcolbert.errors import InputError
@@ -41,24 +42,6 @@ _TRIES = 4
 _NO_SPAN = (0, 0)
 # Outside of these no one would have chosen the unit.
 _SMALLEST_CONVERTED, _LARGEST_CONVERTED = 0.2, 5e6
-
-# Ways to ask that belong to one kind of attribute, by the last word of its concept.
-_ASKS: dict[str, tuple[str, ...]] = {
-    "weight": ("{s} weighing {before}", "{s} that weigh {before}", "which {s} weigh {before}?"),
-    "price": ("{s} costing {before}", "{s} that cost {before}", "{s} priced {after}", "{s} for {before}"),
-    "cost": ("{s} costing {before}", "{s} that cost {before}"),
-    "height": ("{s} that are {before} tall", "which {s} are {before} tall?"),
-    "length": ("{s} that are {before} long", "which {s} are {before} long?"),
-    "depth": ("{s} that are {before} deep",),
-    "speed": ("{s} that go {before}", "{s} moving at {before}"),
-    "age": ("{s} that are {before} old", "{s} {before} old"),
-    "lifespan": ("{s} that live {before}",),
-    "salary": ("{s} that pay {before}", "{s} paying {before}"),
-    "rent": ("{s} renting for {before}",),
-    "time": ("{s} that take {before}",),
-    "pages": ("{s} with {before}",),
-    "area": ("{s} that cover {before}",),
-}
 
 
 class AttributeSource:
@@ -90,7 +73,7 @@ class AttributeSource:
         self._operator = OperatorDrawing(settings.operators)
         self._simple_operator = OperatorDrawing(settings.operators, simple=True)
         self._negative_kind = Drawing(vars(settings.negatives))
-        self._styles: dict[tuple[Domain, str, bool, bool], QueryStyle] = {}
+        self._styles: dict[tuple[Domain, tuple[str, ...], bool, bool], QueryStyle] = {}
 
     def subject(self, rng: Random) -> tuple[Domain, Attribute]:
         return rng.choice(self._known)
@@ -119,7 +102,7 @@ class AttributeSource:
         negative = self._negative(domain, attribute, frame, condition, asked.unit, rng)
         if negative is None:
             return None
-        return self._triple(domain, [asked], [condition], positive, negative, rng)
+        return self._triple(domain, attribute, [asked], [condition], positive, negative, rng)
 
     # ---- the query -------------------------------------------------------------------------------------
 
@@ -153,13 +136,16 @@ class AttributeSource:
             phrase = rng.choice(attribute.variants)
         return condition, Asked(phrase, operator, low, unit, high)
 
-    def _style(self, domain: Domain, concept: str, rng: Random) -> QueryStyle:
+    def _style(self, domain: Domain, attribute: Attribute, asked: Asked, rng: Random) -> QueryStyle:
         distractor = rng.random() < self.settings.distractors
         measured = bool(self.settings.references) and rng.random() < self.settings.references
-        asks = concept.rsplit(" ", 1)[-1]
-        if asks not in _ASKS or rng.random() < 0.6:
-            asks = ""
-        key = (domain, asks, distractor, measured)
+        templates: tuple[str, ...] = ()
+        last_word = asked.concept.rsplit(" ", 1)[-1]
+        if last_word in BY_LAST_WORD and rng.random() >= 0.6:
+            templates = BY_LAST_WORD[last_word]
+        if self.settings.unnamed and rng.random() < self.settings.unnamed:
+            templates = unnamed(attribute, asked.operator)
+        key = (domain, templates, distractor, measured)
         style = self._styles.get(key)
         if style is None:
             style = self._styles[key] = QueryStyle(
@@ -168,7 +154,7 @@ class AttributeSource:
                 measures=MEASURES if measured else (),
                 subjects=domain.nouns,
                 domain=domain.one,
-                templates=_ASKS.get(asks, ()),
+                templates=templates,
             )
         return style
 
@@ -304,7 +290,7 @@ class AttributeSource:
         negative = self._passage(other_frame, other, condition, asked.unit, True, rng)
         if positive is None or negative is None:
             return None
-        return self._triple(domain, [asked], [condition], positive, negative, rng)
+        return self._triple(domain, attribute, [asked], [condition], positive, negative, rng)
 
     def _namesakes(self, domain: Domain, attribute: Attribute) -> list[tuple[Domain, Attribute]]:
         """Attributes of other domains that are called alike and have the same dimension."""
@@ -342,13 +328,14 @@ class AttributeSource:
             Passage(f"{a.text} {b.text}", [*a.quantities, *b.quantities])
             for a, b in zip(*halves, strict=True)
         ]
-        return self._triple(domain, asked, conditions, joined[0], joined[1], rng)
+        return self._triple(domain, pair[0], asked, conditions, joined[0], joined[1], rng)
 
     # ---- together --------------------------------------------------------------------------------------
 
     def _triple(
         self,
         domain: Domain,
+        attribute: Attribute,
         asked: list[Asked],
         conditions: list[QueryCondition],
         positive: Passage,
@@ -358,5 +345,5 @@ class AttributeSource:
         """Write the query; refuse what a look at the finished passages does not confirm."""
         if not labels_hold(conditions, positive, negative):
             return None
-        style = self._style(domain, asked[0].concept, rng)
+        style = self._style(domain, attribute, asked[0], rng)
         return ask(asked, conditions, positive, negative, style, rng)

@@ -146,6 +146,8 @@ def _fill(template: str, asked: Asked, rng: Random, style: QueryStyle, number: s
                 special = comparatives(asked.concept, asked.unit.dimension, asked.operator)
                 phrase = rng.choice(special) + " {q}" if special else phrase
             return text.replace(mark, _quantity(phrase, asked, rng, style))
+    if "{q}" in text:  # the operator is in the template's own words
+        return text.replace("{q}", _quantity("{q}", asked, rng, style))
     raise UsageError(f"The template {template!r} has no place for a quantity.", hint="add {after} to it")
 
 

@@ -15,11 +15,13 @@ from numcolbert.data.writing import write_quantity
 
 _BEFORE = (
     "The average is {r}. ", "The limit is {r}. ", "Others come to {r}. ", "Half of all come to {r} or more. ",
-    "{r} would be allowed. ", "Elsewhere {r} is usual. ", "A sample of {r} was taken. ",
+    "{r} would be allowed. ", "Elsewhere {r} is usual. ", "A sample of {r} was taken. ", "Per {r}, ",
+    "In a portion of {r}, ", "For every {r}, ", "Out of {r}, ", "In a test with {r}, ",
 )  # fmt: skip
 _AFTER = (
     ", against an average of {r}", ", where {r} is usual", ", compared with {r} elsewhere",
     ", though {r} would be allowed", " ({r} on average)", ", in a class that ends at {r}",
+    " in every {r}", " for every {r}", " out of {r}",
 )  # fmt: skip
 
 MEASURES = (
