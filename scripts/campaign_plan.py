@@ -1,7 +1,7 @@
 """The file of a campaign: which runs there are, what each of them starts, and what it waits for.
 
     common = ["run.steps=3000"]                 settings of all trainings
-    words = { SETS = ["benchmarks/a", "..."] }  lists that one word of a command stands for
+    words = { SETS = ["benchmarks/a", "..."] }  lists that one word of a command, or one setting, stands for
     [[runs]]
     name = "no-gate"                            its folder is WORK/runs/no-gate
 
@@ -93,7 +93,7 @@ def read_plan(file: Path, changes: Sequence[str] = ()) -> Plan:
         raise UsageError(f"The runs of '{file}' are not tables.", hint="begin each with a line [[runs]]")
     plan = settings_from(Plan, values, f"'{file}'")
     runs = tuple(
-        settings_from(Run, row, f"run {row.get('name', number)!r} of '{file}'")
+        _with_settings(settings_from(Run, row, f"run {row.get('name', number)!r} of '{file}'"), plan)
         for number, row in enumerate(rows, 1)
     )
     for run in runs:
@@ -103,9 +103,12 @@ def read_plan(file: Path, changes: Sequence[str] = ()) -> Plan:
     return replace(plan, common=(*plan.common, *changes), runs=runs)
 
 
-def commands_of(run: Run, plan: Plan, work: Path) -> list[list[str]]:
-    """The command lines of a run, to be started one after the other."""
-    settings = [part for setting in (*plan.common, *run.set) for part in ("--set", setting)]
+def commands_of(run: Run, plan: Plan, work: Path, seconds: float | None = None) -> list[list[str]]:
+    """The command lines of a run, to be started one after the other. A training ends after so many seconds at
+    the latest, as one that has learned all it could in that time; its own settings may say otherwise.
+    """
+    budget = [] if seconds is None else [f"run.time_budget_s={max(1.0, seconds):.0f}"]
+    settings = [part for setting in (*budget, *plan.common, *run.set) for part in ("--set", setting)]
     if run.baseline:
         rates = ["--rates", *map(str, run.rates)] if run.rates else []
         train = ["-m", "numcolbert.baselines", "train", run.baseline, run.recipe, "-o", "RUN", *rates]
@@ -133,9 +136,19 @@ def in_folders(text: str, run: Run, work: Path) -> str:
     return re.sub(r"\b(WORK|RUN)\b", lambda found: folders[found[0]], text)
 
 
+def _with_settings(run: Run, plan: Plan) -> Run:
+    return replace(run, set=tuple(part for word in run.set for part in plan.words.get(word, [word])))
+
+
 def _written_out(command: Sequence[str], plan: Plan) -> list[str]:
     words = plan.words | {"COMMON": [part for setting in plan.common for part in ("--set", setting)]}
-    return [part for word in command for part in words.get(word, [word])]
+    out: list[str] = []
+    for word in command:
+        parts = words.get(word, [word])
+        if out[-1:] == ["--set"]:  # each of several settings needs its own
+            parts = [part for setting in parts for part in ("--set", setting)][1:]
+        out += parts
+    return out
 
 
 def _waited_for(known: Mapping[str, Run], run: Run, seen: tuple[str, ...] = ()) -> Iterator[str]:

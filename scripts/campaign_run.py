@@ -25,6 +25,8 @@ from numcolbert.files import storage_errors
 LOOK_AGAIN_SECONDS = 1.0
 STOP_SECONDS = 45.0
 """How long a run that was asked to stop may take to save its checkpoint."""
+RANKING_SECONDS = 120.0
+"""How long before the campaign's end a training is over at the latest, so that it can still be ranked."""
 
 State = Literal["done", "failed", "stopped", "skipped", "not started"]
 
@@ -107,8 +109,12 @@ class Campaign:
             self.log.say(f"the plan stays as it was: {complaint}")
         self._complaint = complaint
 
+    def _seconds_left(self) -> float | None:
+        return None if self._deadline is None else self._deadline - time.monotonic()
+
     def _is_time_up(self) -> bool:
-        return self._deadline is not None and time.monotonic() >= self._deadline
+        left = self._seconds_left()
+        return left is not None and left <= 0
 
     def _waiting(self) -> list[Run]:
         return [run for run in self.plan.runs if run.name not in self._running and run.name not in self.ended]
@@ -127,7 +133,7 @@ class Campaign:
                     self._end(run.name, End("skipped", f"'{name}': {end.state}"))
                     break
             else:
-                left = None if self._deadline is None else self._deadline - time.monotonic()
+                left = self._seconds_left()
                 if left is not None and run.minutes * 60 > left:
                     self._end(run.name, End("not started", f"its {run.minutes:g} minutes no longer fit"))
 
@@ -155,7 +161,9 @@ class Campaign:
         return Path(in_folders(other.run.ready, other.run, self.work)).exists()
 
     def _start(self, run: Run) -> None:
-        first, *left = commands_of(run, self.plan, self.work)
+        left_seconds = self._seconds_left()
+        budget = None if left_seconds is None else left_seconds - RANKING_SECONDS
+        first, *left = commands_of(run, self.plan, self.work, budget)
         self.log_of(run.name).unlink(missing_ok=True)
         self._running[run.name] = Started(run, left, self._process(run.name, first))
 

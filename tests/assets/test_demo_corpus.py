@@ -118,4 +118,4 @@ def test_the_packaged_model_answers_them(questions: ModuleType, tmp_path: Path) 
         scores = [float((query.vectors @ vectors.T).max(axis=1).sum()) for vectors in documents]
         best = np.argsort(scores)[::-1][:10]
         ranked[name] = {corpus.ids[i]: scores[i] for i in best}
-    assert measure(ranked, benchmark.qrels, ["nDCG@10"]).means()["nDCG@10"] > 0.71  # .73 when it was shipped
+    assert measure(ranked, benchmark.qrels, ["nDCG@10"]).means()["nDCG@10"] > 0.74  # .76 when it was shipped

@@ -104,6 +104,31 @@ def test_a_bad_file_is_answered_with_a_sentence_and_a_hint(
     assert hint in raised.value.hint
 
 
+def test_a_training_is_over_before_the_campaign_is(planning: ModuleType) -> None:
+    plan = planning.Plan(common=("run.steps=3",))
+    for run in (planning.Run("a", recipe="default"), planning.Run("a", recipe="default", baseline="splade")):
+        ((_, *words),) = planning.commands_of(run, plan, WORK, 600.4)
+        first = words.index("--set")
+        # Before all others, which may say otherwise.
+        assert words[first : first + 4] == ["--set", "run.time_budget_s=600", "--set", "run.steps=3"]
+    ((_, *words),) = planning.commands_of(planning.Run("a", command=("-m", "tape")), plan, WORK, 600.4)
+    assert words == ["-m", "tape"]
+
+
+def test_one_word_stands_for_several_settings(planning: ModuleType, tmp_path: Path) -> None:
+    file = tmp_path / "plan.toml"
+    file.write_text(
+        'words.FEW = ["run.steps=3", "run.seed=1"]\n'
+        '[[runs]]\nname = "a"\nrecipe = "no-gate"\nset = ["FEW", "data.workers=2"]\n'
+        '[[runs]]\nname = "b"\ncommand = ["-m", "tape", "--set", "FEW", "-o", "x"]\n'
+    )
+    plan = planning.read_plan(file)
+    training, command = plan.runs
+    assert training.set == ("run.steps=3", "run.seed=1", "data.workers=2")
+    ((_, *words),) = planning.commands_of(command, plan, WORK)
+    assert words == ["-m", "tape", "--set", "run.steps=3", "--set", "run.seed=1", "-o", "x"]
+
+
 def test_runs_that_are_no_tables_are_refused(planning: ModuleType, tmp_path: Path) -> None:
     file = tmp_path / "plan.toml"
     file.write_text("runs = 3\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,25 @@ def test_rivals_and_other_measures(benchmarks: Path, tmp_path: Path) -> None:
     assert "Against base it gains 0.877 (significant" in text
     assert text.endswith("Against them it loses 0.123 (not significant: p = 0.42).")
     assert summary(made(spec, benchmarks, tmp_path / "other", us=WORSE)).endswith("0.877.")
+
+
+def test_tables_that_the_first_paragraph_tells_of(benchmarks: Path, tmp_path: Path) -> None:
+    rows = (RowSpec("us", "us"), RowSpec("base", "base"))
+    first = TableSpec("first", rows, subject="us", baseline="base")
+    table = made(first, benchmarks, tmp_path, us=RIGHT, base=WRONG)
+    told, untold = replace(first, title="told", in_summary=True), replace(first, title="untold")
+    sentence = summary(table)
+    assert first_paragraph([(first, [table]), (untold, [table])]).count(sentence) == 1
+    assert first_paragraph([(first, [table]), (told, [table])]).count(sentence) == 2
+    assert first_paragraph([(told, [table])]).count(sentence) == 1, "once, whatever it says"
+
+
+@pytest.mark.parametrize("why", ["upper_bound", "more_than_ranking"])
+def test_rows_that_do_not_compete(benchmarks: Path, tmp_path: Path, why: str) -> None:
+    rows = (RowSpec("us", "us"), RowSpec("base", "base"), replace(RowSpec("other", "other"), **{why: True}))
+    spec = TableSpec("t", rows, subject="us", baseline="base")
+    table = made(spec, benchmarks, tmp_path, us=WORSE, base=WRONG, other=RIGHT)
+    assert "other" not in summary(table) and "the best of 2 systems" in summary(table)
 
 
 def test_operators(benchmarks: Path, tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ They stand in one file, `elsewhere.toml`, because a system stands in several tab
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
@@ -26,11 +27,18 @@ class Command:
 @dataclass(frozen=True)
 class _Commands:
     commands: tuple[Command, ...]
+    words: dict[str, str] = field(default_factory=dict)
+    """What a word of a line stands for."""
 
 
 @cache
 def commands() -> tuple[Command, ...]:
-    return settings_from(_Commands, read_toml(_FILE), f"'{_FILE.name}'").commands
+    file = settings_from(_Commands, read_toml(_FILE), f"'{_FILE.name}'")
+
+    def written_out(line: str) -> str:
+        return re.sub(r"\S+", lambda found: file.words.get(found[0], found[0]), line)
+
+    return tuple(replace(command, line=written_out(command.line)) for command in file.commands)
 
 
 def command_for(system: str) -> Command | None:

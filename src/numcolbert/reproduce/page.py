@@ -52,7 +52,7 @@ def main_grid(table: BenchmarkTable) -> Grid:
             continue  # the table of the whole benchmark says what it needs
         ours = [*(measured.get(row.name) or [Entry("–", detail=state.how)] * len(spec.measures))]
         if comparison is not None and row.name in measured:
-            best = not row.upper_bound
+            best = row.competes
             ours = [
                 replace(entry, best=best and cell_is_best(comparison, spec, row.name, measure))
                 for entry, measure in zip(ours, comparison.measures, strict=True)
@@ -78,11 +78,11 @@ def main_grid(table: BenchmarkTable) -> Grid:
 
 
 def cell_is_best(comparison: Comparison, spec: TableSpec, system: str, measure: str) -> bool:
-    """Whether no other system is better; upper bounds do not compete."""
-    bounds = {row.name for row in spec.rows if row.upper_bound}
+    """Whether no other system that competes is better."""
+    names = {row.name for row in spec.rows if row.competes}
     rows = comparison.overall.rows
     means = {row.system: row.cells[measure].mean for row in rows if measure in row.cells}
-    rivals = [mean for name, mean in means.items() if name not in bounds]
+    rivals = [mean for name, mean in means.items() if name in names]
     return len(rivals) > 1 and means.get(system) == max(rivals)
 
 
@@ -128,6 +128,8 @@ def first_paragraph(
     made = [table for _, some in tables[:1] for table in some]
     sentences = [note, *(summary(table) for table in made if not table.is_suite)]
     sentences.append(suites_summary([table for table in made if table.is_suite]))
+    for spec, some in tables[1:]:
+        sentences += [summary(table) for table in some if spec.in_summary]
     for _, some in tables:
         sentences += [operators_summary(some), parts_summary(some), shipped_summary(some)]
     return [sentence for sentence in sentences if sentence]

@@ -10,7 +10,7 @@ from numcolbert.errors import UsageError
 from numcolbert.evaluate.measures import DEFAULT_MEASURES
 from numcolbert.reproduce.systems import SYSTEMS
 
-TABLES = ("main", "ablation", "positives", "general", "efficiency", "operators")
+TABLES = ("main", "facts", "ablation", "positives", "general", "efficiency", "operators")
 _FOLDER = Path(__file__).parent / "tables"
 
 
@@ -26,10 +26,16 @@ class RowSpec:
     """The part of the table's subject it is trained without: the summary says what that part adds."""
     upper_bound: bool = False
     """Uses knowledge that no real system has; left out of the ranking of systems."""
+    more_than_ranking: bool = False
+    """Does more than rank by an index; left out of the ranking of systems, and `note` says what it does."""
     measured: bool = True
     """False for rows that need what nobody here has; `note` says what."""
     paper: dict[str, list[float]] = field(default_factory=dict)
     """The paper's data set -> its values there, in the order of the table's `paper_measures`."""
+
+    @property
+    def competes(self) -> bool:
+        return not (self.upper_bound or self.more_than_ranking)
 
     @property
     def made_here(self) -> bool:
@@ -61,6 +67,8 @@ class TableSpec:
     """Columns beside the measures, from what was noted when the runs were made."""
     kept: dict[str, str] = field(default_factory=dict)
     """Benchmark -> the row of whose quality the subject's share is told."""
+    in_summary: bool = False
+    """Whether a report that begins with another table tells of this one in its first paragraph too."""
     shipped: str = ""
     """The row of the model people get, where it is not the subject: the summary says where it loses."""
     note: str = ""

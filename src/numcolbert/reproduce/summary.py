@@ -135,9 +135,9 @@ def shipped_summary(tables: Sequence[BenchmarkTable]) -> str:
 
 
 def _competing(part: Table, spec: TableSpec, measure: str) -> dict[str, Row]:
-    """The rows by name that have the measure, without those that use what no real system knows."""
-    bounds = {row.name for row in spec.rows if row.upper_bound}
-    return {row.system: row for row in part.rows if row.system not in bounds and measure in row.cells}
+    """The rows by name that have the measure and take part in the ranking of systems."""
+    names = {row.name for row in spec.rows if row.competes}
+    return {row.system: row for row in part.rows if row.system in names and measure in row.cells}
 
 
 def _best(rows: dict[str, Row], measure: str) -> Row:
