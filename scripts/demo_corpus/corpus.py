@@ -3,7 +3,9 @@
     python scripts/demo_corpus/corpus.py           # writes src/numcolbert/assets/demo.jsonl
 
 Every sentence is ours; figures are reference knowledge, the chemical elements' from the `mendeleev` tables
-and the countries' area and population from GeoNames, both kept in facts/ as plain columns.
+and the countries' area and population from GeoNames, both kept in facts/ as plain columns. unseen/ is no part
+of the corpus: other kinds of things, for questions alone (questions.py), with figures from `airportsdata`,
+GeoNames and the data sets that come with R.
 """
 
 from __future__ import annotations
@@ -83,19 +85,23 @@ class Sentence:
     """The facts it tells with a unit: column -> value, in the column's own unit."""
 
 
-def read_templates() -> tuple[dict[str, dict[str, list[str]]], dict[str, Rendering], Adaptive]:
-    """Templates by kind and attribute, units, and units chosen by size."""
-    spec = tomllib.loads((HERE / "templates.toml").read_text(encoding="utf-8"))
-    units = {key: tuple(value) for key, value in spec.pop("units").items()}
-    adaptive = spec.pop("adaptive")
+def read_templates(
+    folder: Path = HERE,
+) -> tuple[dict[str, dict[str, list[str]]], dict[str, Rendering], Adaptive]:
+    """Templates by kind and attribute, units, and units chosen by size. Units of this folder hold in all."""
+    units: dict[str, Rendering] = {}
+    for source in dict.fromkeys((HERE, folder)):
+        spec = tomllib.loads((source / "templates.toml").read_text(encoding="utf-8"))
+        units |= {key: tuple(value) for key, value in spec.pop("units").items()}
+        adaptive = spec.pop("adaptive")
     return spec, units, adaptive
 
 
-def told() -> Iterator[Sentence]:
+def told(folder: Path = HERE) -> Iterator[Sentence]:
     """All sentences, with the figures they tell."""
-    spec, units, adaptive = read_templates()
+    spec, units, adaptive = read_templates(folder)
     for kind, attributes in spec.items():
-        with (HERE / "facts" / f"{kind}.tsv").open(encoding="utf-8", newline="") as file:
+        with (folder / "facts" / f"{kind}.tsv").open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t"))
         count = 0
         for position, row in enumerate(rows):
@@ -106,7 +112,8 @@ def told() -> Iterator[Sentence]:
                     count += 1
                     figures = {key: float(row[key]) for key, unit in PLACEHOLDER.findall(template) if unit}
                     yield Sentence(f"{kind}-{count}", text, kind, row["name"], figures)
-    lines = (HERE / "facts" / "records.txt").read_text(encoding="utf-8").splitlines()
+    records = folder / "facts" / "records.txt"
+    lines = records.read_text(encoding="utf-8").splitlines() if records.is_file() else []
     for number_of, line in enumerate(lines, start=1):
         yield Sentence(f"records-{number_of}", line, "records", "")
 

@@ -1,11 +1,13 @@
 """Write a test set of the demo corpus: questions with a condition, and the sentences that satisfy it.
 
     python scripts/demo_corpus/questions.py benchmarks/facts
+    python scripts/demo_corpus/questions.py benchmarks/facts-unseen --facts scripts/demo_corpus/unseen
     python -m numcolbert.train.evaluate MODEL benchmarks/facts -o RUNS
 
-What is asked stands in questions.toml. The facts say which sentences are right, in whatever unit they tell
-them; no extractor takes part. Thresholds keep a distance from the values on both sides, so that a rounded
-sentence is on the same side as its fact.
+The second is about other kinds of things: the first finds weaknesses, and is read for that, the second only
+measures. What is asked stands in questions.toml. The facts say which sentences are right, in whatever unit
+they tell them; no extractor takes part. Thresholds keep a distance from the values on both sides, so that a
+rounded sentence is on the same side as its fact.
 """
 
 from __future__ import annotations
@@ -31,7 +33,7 @@ from numcolbert.reproduce.imported import text_line
 
 JUDGEMENTS = "qrels.trec"
 EACH = 2
-"""Questions of a column with the same operator, at most."""
+"""Questions of a column with the same operator, at most, where questions.toml does not say `each`."""
 FEWEST, MOST = 2, 10
 """Sentences that satisfy a comparison."""
 APART = 0.03
@@ -71,10 +73,10 @@ class Question:
         }
 
 
-def questions() -> Iterator[Question]:
-    _, units, _ = read_templates()
-    asked = tomllib.loads((HERE / "questions.toml").read_text(encoding="utf-8"))
-    corpus = list(told())
+def questions(folder: Path = HERE) -> Iterator[Question]:
+    _, units, _ = read_templates(folder)
+    asked = tomllib.loads((folder / "questions.toml").read_text(encoding="utf-8"))
+    corpus, each = list(told(folder)), asked.pop("each", EACH)
     for kind, columns in asked.items():
         noun = columns.pop("noun")
         for column, wording in columns.items():
@@ -82,7 +84,7 @@ def questions() -> Iterator[Question]:
             rng = Random(f"{kind} {column}")
             for operator, direction in DIRECTIONS.items():
                 drawn = list(_conditions(tellers, column, operator, wording["units"], units))
-                for written, right in rng.sample(drawn, min(EACH, len(drawn))):
+                for written, right in rng.sample(drawn, min(each, len(drawn))):
                     before = wording[direction].partition("{q}")[0].format(noun=noun)
                     text = wording[direction].format(noun=noun, q=written)
                     span = (len(before), len(before) + len(written))
@@ -132,11 +134,11 @@ def _round_between(one: float, other: float) -> float | None:
     return None
 
 
-def write(folder: Path, *, overwrite: bool = False) -> int:
+def write(folder: Path, facts: Path = HERE, *, overwrite: bool = False) -> int:
     """The folder of the test set; how many questions it has."""
-    made = {f"q{i:03}": question for i, question in enumerate(questions(), start=1)}
+    made = {f"q{i:03}": question for i, question in enumerate(questions(facts), start=1)}
     # Records tell of the same things in ways that no fact judges.
-    passages = {s.id: s.text for s in told() if s.kind != "records"}
+    passages = {s.id: s.text for s in told(facts) if s.kind != "records"}
     attributes = {i: question.attributes() for i, question in made.items()}
     right = {i: dict.fromkeys(question.right, 1) for i, question in made.items()}
     wrong = {i: dict.fromkeys(question.wrong, 0) for i, question in made.items()}
@@ -154,9 +156,11 @@ def write(folder: Path, *, overwrite: bool = False) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--facts", type=Path, default=HERE, help="folder of facts, templates and questions")
     parser.add_argument("--overwrite", action="store_true")
     chosen = parser.parse_args(arguments)
-    sys.stdout.write(f"{write(chosen.folder, overwrite=chosen.overwrite)} questions\n")
+    written = write(chosen.folder, chosen.facts, overwrite=chosen.overwrite)
+    sys.stdout.write(f"{written} questions\n")
     return 0
 
 

@@ -14,6 +14,7 @@ import pytest
 from numcolbert.errors import InputError
 from numcolbert.model.card import card, read_facts
 from numcolbert.train.recipe import load_recipe
+from numcolbert.types import QueryEncoding
 
 ROOT = Path(__file__).parents[2]
 RESULTS = ROOT / "docs" / "results"
@@ -153,3 +154,15 @@ def test_a_gate_with_its_own_length_is_the_same_gate(script: Script) -> None:
     assert weaker[:2].tolist() == [1, 1] and 1 < weaker[2] < 2
     held = script("gate_length").with_length(gates, 8, 4)
     assert script("gate_length").with_length(held, 4, 8) == pytest.approx(gates)
+
+
+def test_what_some_vectors_of_a_query_tell_apart(script: Script) -> None:
+    parts = script("token_parts")
+    scores = np.array([3.0, 1.0, 2.0, 2.0], np.float32)
+    assert parts.pairs_in_order(scores, [0, 2], [1, 3]) == pytest.approx((1 + 1 + 1 + 0.5) / 4)
+    ones = np.ones(4, np.float32)
+    spans = (None, (0, 5), (6, 8), (8, 9))  # [CLS] ships 30 m
+    query = QueryEncoding(
+        "ships 30m", np.eye(4, dtype=np.float32), ("", "ships", "30", "m"), spans, ones, ones
+    )
+    assert parts.is_number(query, (6, 9)).tolist() == [False, False, True, True]

@@ -1,0 +1,76 @@
+"""Where does a query hold its number: in the words, in the number, or in all of it?
+
+    python scripts/token_parts.py benchmarks/facts EXPORTED...
+
+Of the passages that tell the figure asked for, how often does one that satisfies the condition score above
+one that does not, by some of the query's vectors alone: the share of all such pairs, by operator. Gates are
+left out but for "all".
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from numcolbert.evaluate.wrong_hits import read_about
+from numcolbert.model.encoder import Encoder
+from numcolbert.program import parser_of, program
+from numcolbert.train.benchmarks import Benchmark, read_benchmark, read_corpus
+from numcolbert.types import QueryEncoding, Span
+
+Scores = NDArray[np.float32]
+
+
+def is_number(query: QueryEncoding, span: Span) -> NDArray[np.bool_]:
+    """Which vectors of a query stand for characters of `span`."""
+    return np.array([at is not None and at[0] < span[1] and span[0] < at[1] for at in query.spans])
+
+
+def pairs_in_order(scores: Scores, right: Sequence[int], wrong: Sequence[int]) -> float:
+    """The share of pairs whose right one scores higher; ties count half."""
+    above = scores[right][:, None] - scores[wrong][None, :]
+    return float(np.mean((above > 0) + 0.5 * (above == 0)))
+
+
+def shares(
+    encoder: Encoder, benchmark: Benchmark, about: Mapping[str, Mapping[str, int]]
+) -> dict[str, float]:
+    corpus = read_corpus(benchmark.corpus_path)
+    row = {name: number for number, name in enumerate(corpus.ids)}
+    documents = [one.vectors for one in encoder.encode_documents(corpus.texts)]
+    starts = np.cumsum([0, *map(len, documents)])[:-1]
+    every = np.concatenate(documents)
+    found = defaultdict[str, list[float]](list)
+    for name, query in zip(benchmark.query_ids, encoder.encode_queries(benchmark.query_texts), strict=True):
+        best = np.maximum.reduceat(query.ungated() @ every.T, starts, axis=1)  # [vectors, documents]
+        right = [row[document] for document, value in about.get(name, {}).items() if value > 0]
+        wrong = [row[document] for document, value in about.get(name, {}).items() if value == 0]
+        known = benchmark.attributes[name]
+        number = is_number(query, known["span"])
+        if not right or not wrong or not number.any():
+            continue
+        for part, weights in (("all", query.gates), ("number", number), ("words", ~number)):
+            found[f"{part} {known['operator']}"].append(pairs_in_order(weights @ best, right, wrong))
+    return {part: round(float(np.mean(values)), 3) for part, values in sorted(found.items())}
+
+
+@program
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = parser_of(__doc__)
+    parser.add_argument("benchmark", type=Path)
+    parser.add_argument("models", type=Path, nargs="+", help="folders of exported models")
+    given = parser.parse_args(arguments)
+    benchmark, about = read_benchmark(given.benchmark), read_about(given.benchmark)
+    told = {str(model): shares(Encoder.load(model), benchmark, about) for model in given.models}
+    sys.stdout.write(json.dumps(told, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
