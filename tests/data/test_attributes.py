@@ -132,6 +132,19 @@ def test_the_right_number_of_another_kind_of_thing() -> None:
             assert not re.search(r",[,.:)]", passage.text), passage.text
 
 
+def test_the_right_unit_is_no_sign_of_the_right_thing() -> None:
+    settings = TripleSettings(two_conditions=0.0, other_kinds=1.0, other_kinds_converted=1.0)
+    crossed = 0
+    triples = TripleStream([], seed=8, settings=settings).next_block(400)
+    for triple in triples:
+        (condition,) = triple.conditions
+        (own,) = (q for q in triple.positive.quantities if q.pair == condition.pair)
+        told = [q for q in triple.negative.quantities if q.dimension == condition.dimension]
+        crossed += own.unit != condition.unit and any(q.unit == condition.unit for q in told)
+    # The others have no second unit, or the other thing has none in common.
+    assert crossed / len(triples) > 0.5
+
+
 def test_sentences_with_a_reference_read_back() -> None:
     rng = Random(9)
     wrong = []

@@ -168,11 +168,16 @@ class AttributeSource:
         asked_unit: Unit,
         wanted: bool,
         rng: Random,
+        units: Sequence[Unit] = (),
     ) -> Passage | None:
-        """The frame with a value that satisfies the condition, or violates it, in a unit of the attribute."""
+        """The frame with a value that satisfies the condition, or violates it, in one of `units`; where there
+        are none, in any of the attribute's, the query's more often.
+        """
         for _ in range(_TRIES):
             unit = asked_unit
-            if unit not in attribute.units or rng.random() < self.settings.query_other_unit:
+            if units:
+                unit = rng.choice(units)
+            elif unit not in attribute.units or rng.random() < self.settings.query_other_unit:
                 unit = rng.choice(attribute.units)
             digits = 12 if unit is asked_unit else rng.choice((3, 4, 6))
             low = round_to((condition.base_value - unit.offset) / unit.factor, digits)
@@ -283,11 +288,18 @@ class AttributeSource:
         if made is None or not rivals:
             return None
         condition, asked = made
+        own_units: Sequence[Unit] = ()
+        other_units: Sequence[Unit] = ()
+        if self.settings.other_kinds_converted and rng.random() < self.settings.other_kinds_converted:
+            alike = [rival for rival in rivals if asked.unit in rival[1].units]
+            elsewhere = [unit for unit in attribute.units if unit is not asked.unit]
+            if alike and elsewhere:
+                rivals, own_units, other_units = alike, elsewhere, [asked.unit]
         other_domain, other = rng.choice(rivals)
         frame = make_frame(domain, attribute, rng, named_with_kind(domain, rng))
         other_frame = make_frame(other_domain, other, rng, named_with_kind(other_domain, rng))
-        positive = self._passage(frame, attribute, condition, asked.unit, True, rng)
-        negative = self._passage(other_frame, other, condition, asked.unit, True, rng)
+        positive = self._passage(frame, attribute, condition, asked.unit, True, rng, own_units)
+        negative = self._passage(other_frame, other, condition, asked.unit, True, rng, other_units)
         if positive is None or negative is None:
             return None
         return self._triple(domain, attribute, [asked], [condition], positive, negative, rng)

@@ -92,6 +92,9 @@ class TripleSettings:
     other_kinds: float = 0.0
     """Share of triples about attributes whose negative tells the right number of another kind of thing: an
     aircraft's speed where ships are asked for. Both passages say what kind of thing they are about."""
+    other_kinds_converted: float = 0.0
+    """Share of these whose query asks in the negative's unit and not in the positive's: the right unit is no
+    sign of the right thing."""
     unnamed: float = 0.0
     """Share of triples about attributes whose query does not name the concept, but says it with a verb or a
     comparative: "ships that make more than 30 knots", "ships faster than 30 knots"."""
