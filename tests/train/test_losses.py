@@ -14,7 +14,7 @@ from tests.properties import examples
 from torch import Tensor
 
 from numcolbert.data.triple import OPERATORS
-from numcolbert.train.contrast import contrastive_loss, mention_vectors
+from numcolbert.train.contrast import _multi_positive_loss, contrastive_loss, mention_vectors
 from numcolbert.train.labels import (
     Conditions,
     DocumentQuantities,
@@ -188,6 +188,15 @@ def test_divided_by_the_gates_a_gate_on_every_token_changes_nothing() -> None:
     assert loss(3.0, "length") != pytest.approx(loss(1.0, "length"), rel=1e-2)
 
 
+def slow_multi_positive(chosen: Sequence[float], others: Sequence[float], reading: str) -> float:
+    rivals = sum(map(math.exp, others))
+    total = sum(map(math.exp, chosen)) + rivals
+    if reading == "log_sum":
+        return math.log(total) - math.log(sum(map(math.exp, chosen)))
+    against = [total if reading == "mean_log" else math.exp(score) + rivals for score in chosen]
+    return sum(math.log(a) - score for a, score in zip(against, chosen, strict=True)) / len(chosen)
+
+
 def slow_contrastive(
     mentions: Tensor,
     documents: Tensor,
@@ -209,12 +218,10 @@ def slow_contrastive(
             told = [p or r for p, r in zip(positive[row], rivals[row], strict=True)]
             if not all(rivals[row]) and all(p for p, here in zip(positive[row], told, strict=True) if here):
                 continue
-            total = math.log(sum(math.exp(s) for s, here in zip(scores, told, strict=True) if here))
             chosen = [s for s, p in zip(scores, positive[row], strict=True) if p]
-            if chosen and reading == "mean_log":
-                rows.append(-sum(s - total for s in chosen) / len(chosen))
-            elif chosen:
-                rows.append(total - math.log(sum(math.exp(s) for s in chosen)))
+            others = [s for s, p, here in zip(scores, positive[row], told, strict=True) if here and not p]
+            if chosen:
+                rows.append(slow_multi_positive(chosen, others, reading))
         losses.append(sum(rows) / len(rows) if rows else 0.0)
     return sum(losses) / len(losses)
 
@@ -224,7 +231,7 @@ def slow_contrastive(
     seed=seeds,
     strategy=st.sampled_from(["unit", "numeric", "joint", "separate"]),
     contrast=st.sampled_from(["all", "comparable"]),
-    reading=st.sampled_from(["mean_log", "log_sum"]),
+    reading=st.sampled_from(["mean_log", "log_sum", "each_log"]),
 )
 def test_contrastive_loss_follows_its_formula(
     seed: int, strategy: Strategy, contrast: str, reading: str
@@ -290,8 +297,23 @@ def test_a_quantity_can_be_compared_token_by_token(seed: int) -> None:
     assert (encoded.ungated.grad[~marked] == 0).all()  # type: ignore[index]  # words have no say about its size
 
 
+def test_positives_need_not_score_alike() -> None:
+    positives = torch.tensor([[True, True, False]])
+    found = {}
+    for reading in ("mean_log", "each_log"):
+        logits = torch.tensor([[9.0, 8.0, 0.0]], requires_grad=True)
+        _multi_positive_loss(logits, positives, None, reading).backward()  # type: ignore[arg-type]
+        found[reading] = logits.grad[0].tolist()  # type: ignore[index]
+    assert found["mean_log"][0] > 0.1, "the higher one is pulled down to the other"
+    assert found["each_log"] == pytest.approx([0, 0, 0], abs=1e-3), "both are above the rival already"
+    alone = torch.zeros(1, 2, requires_grad=True)
+    loss = _multi_positive_loss(alone, torch.ones(1, 2, dtype=torch.bool), None, "each_log")
+    loss.backward()
+    assert loss.item() == 0 and alone.grad.tolist() == [[0, 0]]  # type: ignore[union-attr]
+
+
 @examples(20)
-@given(seed=seeds, reading=st.sampled_from(["mean_log", "log_sum"]))
+@given(seed=seeds, reading=st.sampled_from(["mean_log", "log_sum", "each_log"]))
 def test_concept_loss_follows_its_formula(seed: int, reading: str) -> None:
     encoded, labels = toy_batch(seed)
     settings = LossSettings(
@@ -316,12 +338,9 @@ def test_concept_loss_follows_its_formula(seed: int, reading: str) -> None:
             d == labels.target[query] or (bool(asked) and asked <= set(labels.quantities.pair[d].tolist()))
             for d in range(len(logits))
         ]
-        total = math.log(sum(map(math.exp, logits)))
         chosen = [logit for logit, p in zip(logits, positive, strict=True) if p]
-        if reading == "mean_log":
-            expected.append(total - sum(chosen) / len(chosen))
-        else:
-            expected.append(total - math.log(sum(map(math.exp, chosen))))
+        others = [logit for logit, p in zip(logits, positive, strict=True) if not p]
+        expected.append(slow_multi_positive(chosen, others, reading))
     assert loss.item() == pytest.approx(sum(expected) / len(expected), rel=1e-4, abs=1e-5)
     loss.backward()
     numbers = encoded.ungated.grad[labels.quantity_mask]  # type: ignore[index]

@@ -21,6 +21,8 @@ from numcolbert.train.labels import (
 )
 from numcolbert.train.maxsim import maxsim
 
+MultiPositive = Literal["mean_log", "log_sum", "each_log"]
+
 
 def mention_vectors(ungated: Tensor, conditions: Conditions) -> Tensor:
     """`q_num`: the mean of the ungated query vectors of each quantity mention, [C, dim].
@@ -46,7 +48,7 @@ def contrastive_loss(
     strategy: Strategy = "unit",
     unit_match: Literal["unit", "dimension"] = "unit",
     contrast: Literal["all", "comparable"] = "all",
-    multi_positive: Literal["mean_log", "log_sum"] = "mean_log",
+    multi_positive: MultiPositive = "mean_log",
     temperature: float = 0.02,
 ) -> Tensor:
     """Multi-positive InfoNCE over `S(c, D) = max_j q_num . d_j`, mean over conditions that have a positive.
@@ -55,8 +57,9 @@ def contrastive_loss(
 
     The softmax runs over all documents, or over the comparable ones: see `LossSettings.contrast`.
 
-    `mean_log`:  -mean over positives of log softmax(S / temperature)
-    `log_sum`:   -log of the summed softmax of the positives
+    `mean_log`:  -mean over positives of log softmax(S / temperature): positives come to score alike
+    `log_sum`:   -log of the summed softmax of the positives: one that scores high is enough
+    `each_log`:  the first with each positive alone among the rivals: all above them, alike or not
 
     | input | shape | |
     |---|---|---|
@@ -80,7 +83,9 @@ def contrastive_loss(
     return torch.stack(losses).mean()
 
 
-def _multi_positive_loss(logits: Tensor, positives: Tensor, rivals: Tensor | None, reading: str) -> Tensor:
+def _multi_positive_loss(
+    logits: Tensor, positives: Tensor, rivals: Tensor | None, reading: MultiPositive
+) -> Tensor:
     """`rivals` are the documents beside the positives that enter the softmax; None for all."""
     told = positives.any(dim=1)
     if rivals is not None:
@@ -88,12 +93,27 @@ def _multi_positive_loss(logits: Tensor, positives: Tensor, rivals: Tensor | Non
         # Rows that do not count keep finite numbers, so that their gradient is 0 and not NaN.
         logits = logits.masked_fill(~(positives | rivals) & told[:, None], float("-inf"))
     log_share = F.log_softmax(logits, dim=1)
-    if reading == "mean_log":
-        gain = log_share.masked_fill(~positives, 0.0).sum(dim=1) / positives.sum(dim=1).clamp(min=1)
+    if reading == "each_log":
+        gain = _each_among_rivals(logits, positives)
+    elif reading == "mean_log":
+        gain = _mean_over(positives, log_share)
     else:
         gain = torch.logsumexp(log_share.masked_fill(~positives & told[:, None], float("-inf")), dim=1)
     counted = told.to(gain.dtype)
     return -(gain * counted).sum() / counted.sum().clamp(min=1)
+
+
+def _mean_over(positives: Tensor, values: Tensor) -> Tensor:
+    return values.masked_fill(~positives, 0.0).sum(dim=1) / positives.sum(dim=1).clamp(min=1)
+
+
+def _each_among_rivals(logits: Tensor, positives: Tensor) -> Tensor:
+    """log(e^s / (e^s + the rivals' sum)), mean over positives; 0 without rivals. Left out: -inf."""
+    has_rivals = (~positives & logits.isfinite()).any(dim=1)
+    # A row of nothing but -inf would have no gradient but NaN.
+    others = logits.masked_fill(positives & has_rivals[:, None], float("-inf")).logsumexp(dim=1, keepdim=True)
+    above = -F.softplus(others - logits.masked_fill(~positives, 0.0))
+    return _mean_over(positives, above) * has_rivals
 
 
 def concept_loss(
@@ -103,7 +123,7 @@ def concept_loss(
     conditions: Conditions,
     quantities: DocumentQuantities,
     *,
-    multi_positive: Literal["mean_log", "log_sum"] = "mean_log",
+    multi_positive: MultiPositive = "mean_log",
     temperature: float = 0.02,
 ) -> Tensor:
     """The words of a query find its concept, whatever the number: InfoNCE over the mean MaxSim of its words.

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from numcolbert.data.triple import OPERATORS
-from numcolbert.train.contrast import concept_loss, contrastive_loss, mention_vectors
+from numcolbert.train.contrast import MultiPositive, concept_loss, contrastive_loss, mention_vectors
 from numcolbert.train.labels import Conditions, DocumentQuantities, Strategy, condition_counts
 from numcolbert.train.maxsim import maxsim
 
@@ -40,7 +40,8 @@ class LossSettings:
     mention: Literal["mean", "tokens"] = "mean"
     """How the contrastive loss compares a quantity: by the mean of its vectors, as in the paper, or token by
     token, as a search does."""
-    multi_positive: Literal["mean_log", "log_sum"] = "mean_log"
+    multi_positive: MultiPositive = "mean_log"
+    """What several positives of a condition or a concept have in common: see `contrastive_loss`."""
     retrieval_temperature: float = 0.02
     contrastive_temperature: float = 0.02
     divisor: Literal["length", "gates", "one"] = "length"
