@@ -32,6 +32,7 @@ of a command, all settings in `common`.
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -103,12 +104,12 @@ def read_plan(file: Path, changes: Sequence[str] = ()) -> Plan:
     return replace(plan, common=(*plan.common, *changes), runs=runs)
 
 
-def commands_of(run: Run, plan: Plan, work: Path, seconds: float | None = None) -> list[list[str]]:
+def commands_of(run: Run, plan: Plan, work: Path, seconds: float = math.inf) -> list[list[str]]:
     """The command lines of a run, to be started one after the other. A training ends after so many seconds at
     the latest, as one that has learned all it could in that time; its own settings may say otherwise.
     """
-    budget = [] if seconds is None else [f"run.time_budget_s={max(1.0, seconds):.0f}"]
-    settings = [part for setting in (*budget, *plan.common, *run.set) for part in ("--set", setting)]
+    budget = [f"run.time_budget_s={max(1.0, seconds):.0f}"] if math.isfinite(seconds) else []
+    settings = _options((*budget, *plan.common, *run.set))
     if run.baseline:
         rates = ["--rates", *map(str, run.rates)] if run.rates else []
         train = ["-m", "numcolbert.baselines", "train", run.baseline, run.recipe, "-o", "RUN", *rates]
@@ -140,13 +141,17 @@ def _with_settings(run: Run, plan: Plan) -> Run:
     return replace(run, set=tuple(part for word in run.set for part in plan.words.get(word, [word])))
 
 
+def _options(settings: Sequence[str]) -> list[str]:
+    return [part for setting in settings for part in ("--set", setting)]
+
+
 def _written_out(command: Sequence[str], plan: Plan) -> list[str]:
-    words = plan.words | {"COMMON": [part for setting in plan.common for part in ("--set", setting)]}
+    words = plan.words | {"COMMON": _options(plan.common)}
     out: list[str] = []
     for word in command:
         parts = words.get(word, [word])
         if out[-1:] == ["--set"]:  # each of several settings needs its own
-            parts = [part for setting in parts for part in ("--set", setting)][1:]
+            parts = _options(parts)[1:]
         out += parts
     return out
 

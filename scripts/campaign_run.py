@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shlex
 import shutil
@@ -63,7 +64,7 @@ class Campaign:
     ) -> None:
         self.file, self.work, self.slots = file, work, slots
         self._only, self._changes = only, changes
-        self._deadline = None if seconds is None else time.monotonic() + seconds
+        self._deadline = math.inf if seconds is None else time.monotonic() + seconds
         self._running: dict[str, Started] = {}
         self.ended: dict[str, End] = {}
         self._stopping = False
@@ -109,12 +110,11 @@ class Campaign:
             self.log.say(f"the plan stays as it was: {complaint}")
         self._complaint = complaint
 
-    def _seconds_left(self) -> float | None:
-        return None if self._deadline is None else self._deadline - time.monotonic()
+    def _seconds_left(self) -> float:
+        return self._deadline - time.monotonic()
 
     def _is_time_up(self) -> bool:
-        left = self._seconds_left()
-        return left is not None and left <= 0
+        return self._seconds_left() <= 0
 
     def _waiting(self) -> list[Run]:
         return [run for run in self.plan.runs if run.name not in self._running and run.name not in self.ended]
@@ -133,8 +133,7 @@ class Campaign:
                     self._end(run.name, End("skipped", f"'{name}': {end.state}"))
                     break
             else:
-                left = self._seconds_left()
-                if left is not None and run.minutes * 60 > left:
+                if run.minutes * 60 > self._seconds_left():
                     self._end(run.name, End("not started", f"its {run.minutes:g} minutes no longer fit"))
 
     def _next(self) -> Run | None:
@@ -161,9 +160,8 @@ class Campaign:
         return Path(in_folders(other.run.ready, other.run, self.work)).exists()
 
     def _start(self, run: Run) -> None:
-        left_seconds = self._seconds_left()
-        budget = None if left_seconds is None else left_seconds - RANKING_SECONDS
-        first, *left = commands_of(run, self.plan, self.work, budget)
+        seconds = self._seconds_left() - RANKING_SECONDS
+        first, *left = commands_of(run, self.plan, self.work, seconds)
         self.log_of(run.name).unlink(missing_ok=True)
         self._running[run.name] = Started(run, left, self._process(run.name, first))
 

@@ -14,10 +14,12 @@ import csv
 import json
 import math
 import re
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from numcolbert.config import read_toml
+from numcolbert.files import require_file
 
 HERE = Path(__file__).parent
 TARGET = HERE.parent.parent / "src" / "numcolbert" / "assets" / "demo.jsonl"
@@ -91,9 +93,9 @@ def read_templates(
     """Templates by kind and attribute, units, and units chosen by size. Units of this folder hold in all."""
     units: dict[str, Rendering] = {}
     for source in dict.fromkeys((HERE, folder)):
-        spec = tomllib.loads((source / "templates.toml").read_text(encoding="utf-8"))
+        spec = read_toml(source / "templates.toml")
         units |= {key: tuple(value) for key, value in spec.pop("units").items()}
-        adaptive = spec.pop("adaptive")
+        adaptive = spec.pop("adaptive", {})
     return spec, units, adaptive
 
 
@@ -101,7 +103,8 @@ def told(folder: Path = HERE) -> Iterator[Sentence]:
     """All sentences, with the figures they tell."""
     spec, units, adaptive = read_templates(folder)
     for kind, attributes in spec.items():
-        with (folder / "facts" / f"{kind}.tsv").open(encoding="utf-8", newline="") as file:
+        facts = require_file(folder / "facts" / f"{kind}.tsv", "table of facts")
+        with facts.open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file, delimiter="\t"))
         count = 0
         for position, row in enumerate(rows):

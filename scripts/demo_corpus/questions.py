@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-import tomllib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,6 +24,7 @@ from typing import Any
 
 from corpus import HERE, Rendering, Sentence, number, read_templates, told, worded
 
+from numcolbert.config import read_toml
 from numcolbert.evaluate.trec import write_qrels
 from numcolbert.files import replacing_folder
 from numcolbert.program import parser_of, program
@@ -75,7 +75,7 @@ class Question:
 
 def questions(folder: Path = HERE) -> Iterator[Question]:
     _, units, _ = read_templates(folder)
-    asked = tomllib.loads((folder / "questions.toml").read_text(encoding="utf-8"))
+    asked = read_toml(folder / "questions.toml")
     corpus, each = list(told(folder)), asked.pop("each", EACH)
     for kind, columns in asked.items():
         noun = columns.pop("noun")

@@ -92,12 +92,12 @@ def _multi_positive_loss(
         told = told & (rivals & ~positives).any(dim=1)  # with no rival there is nothing to learn
         # Rows that do not count keep finite numbers, so that their gradient is 0 and not NaN.
         logits = logits.masked_fill(~(positives | rivals) & told[:, None], float("-inf"))
-    log_share = F.log_softmax(logits, dim=1)
     if reading == "each_log":
         gain = _each_among_rivals(logits, positives)
     elif reading == "mean_log":
-        gain = _mean_over(positives, log_share)
+        gain = _mean_over(positives, F.log_softmax(logits, dim=1))
     else:
+        log_share = F.log_softmax(logits, dim=1)
         gain = torch.logsumexp(log_share.masked_fill(~positives & told[:, None], float("-inf")), dim=1)
     counted = told.to(gain.dtype)
     return -(gain * counted).sum() / counted.sum().clamp(min=1)
