@@ -15,7 +15,9 @@ from numcolbert.model.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from numcolbert.train.average import average, encoder_weights, hold_gate, main
+from numcolbert.train.average import average, averaged_run, encoder_weights, hold_gate, main
+from numcolbert.train.choose import main as choose
+from numcolbert.train.evaluate import Ranker, collect, evaluate
 from numcolbert.train.journal import read_log
 from numcolbert.train.recipe import load_recipe
 from numcolbert.train.trainer import train
@@ -116,3 +118,52 @@ def test_a_folder_without_a_run_gets_a_sentence(tmp_path: Path, capsys: pytest.C
     (tmp_path / "recipe.json").write_text('{"model": []}')
     assert main([str(tmp_path), "--share", "0.4", "-o", str(tmp_path / "out")]) == 2
     assert "must be a table" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def trained(
+    backbone: Path, triples_file: Path, benchmark_folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    folder = tmp_path_factory.mktemp("trained") / "run"
+    settings = [
+        f"model.backbone={backbone}",
+        "model.encoder.dim=16",
+        f"data.triples={triples_file}",
+        "data.workers=0",
+        "run.steps=3",
+        "optimiser.lr=1e-2",
+        f"run.output={folder}",
+    ]
+    train(load_recipe("tiny-cpu", settings))
+    return folder
+
+
+def test_the_chosen_share_and_gate_are_the_best_of_those_tried(
+    trained: Path, benchmark_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tried_with = ["--shares", "0", "0.9", "--gate-lengths", "0", "2", "5", "--device", "cpu"]
+    assert choose([str(trained), str(benchmark_folder), *tried_with, "-o", str(tmp_path / "best")]) == 0
+    choice = json.loads((tmp_path / "best" / "choice.json").read_text())
+    tried = [(one["share"], one["gate_length"]) for one in choice["tried"]]
+    assert tried == [(0, 0), (0, 2), (0, 5), (0.9, 0), (0.9, 2), (0.9, 5)]
+    assert choice["chosen"]["mean"] == max(one["mean"] for one in choice["tried"])
+    assert capsys.readouterr().out.count("\n") == 8  # a head, six rows, and what was chosen
+    # Each row is what the model made with that share and length reaches when it is measured for itself.
+    for one in choice["tried"]:
+        model = averaged_run(trained, one["share"], one["gate_length"])
+        [result] = evaluate(Ranker.of(model), collect([benchmark_folder], suites=False))
+        assert one["by_benchmark"] == {result.name: pytest.approx(result.scores["gated"]["nDCG@10"])}
+    saved = load_checkpoint(tmp_path / "best")
+    [result] = evaluate(Ranker.of(saved), collect([benchmark_folder], suites=False))
+    assert result.scores["gated"]["nDCG@10"] == pytest.approx(choice["chosen"]["mean"], abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [(["--gate-lengths", "1"], "0, or 2 or more"), (["--shares", "1.2"], "share is 1.2")],
+)
+def test_choices_that_no_model_has_are_refused_at_once(
+    trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: list[str], said: str
+) -> None:
+    assert choose([str(trained), str(tmp_path / "nowhere"), *wrong, "-o", str(tmp_path / "best")]) == 2
+    assert said in capsys.readouterr().err

@@ -5,8 +5,8 @@
 takes the folder that `numcolbert train` leaves behind and builds the start anew from its recipe. What
 training changes most is often what it learns by heart; a share of the start's weights takes some of that
 back. A gate may rise to the length of the query, more than a search in a large collection wants: with
-a length of its own it cannot. Choose both on development queries (`python -m numcolbert.train.evaluate MODEL
-BENCHMARK/dev ...`); `run.start_share` and `run.gate_length` then do the same at the end of a training.
+a length of its own it cannot. `python -m numcolbert.train.choose` finds both on development queries;
+`run.start_share` and `run.gate_length` then do the same at the end of a training.
 """
 
 from __future__ import annotations
@@ -67,14 +67,18 @@ def hold_gate(model: MultiVectorEncoder, length: int) -> None:
     gate.query_length = length
 
 
-def averaged_run(run: Path, share: float, gate_length: int = 0) -> MultiVectorEncoder:
-    """The model of a finished training, with `share` of the weights it started from and its gate held."""
+def start_of(run: Path) -> dict[str, Tensor]:
+    """The encoder's weights that a finished training started from, built anew from its recipe."""
     file = run / "recipe.json"
     made_with = read_json(file, "recipe", hint="name the folder of a finished training")
     settings = settings_from(ModelSettings, made_with.get("model", {}), f"'{file}'")
-    start = build_model(settings, choose_device("cpu"))
-    model = load_checkpoint(run / "model")
-    average(model, encoder_weights(start), share)
+    return encoder_weights(build_model(settings, choose_device("cpu")))
+
+
+def averaged_run(run: Path, share: float, gate_length: int = 0) -> MultiVectorEncoder:
+    """The model of a finished training, with `share` of the weights it started from and its gate held."""
+    start, model = start_of(run), load_checkpoint(run / "model")
+    average(model, start, share)
     hold_gate(model, gate_length)
     return model
 

@@ -64,6 +64,10 @@ class Result:
     detector: dict[str, float] = field(default_factory=dict)
 
 
+Corpora = dict[Path, tuple[Corpus, list[list[int]]]]
+"""Corpora that were read, with their tokens."""
+
+
 @dataclass
 class Ranker:
     """A model made ready to rank."""
@@ -73,14 +77,25 @@ class Ranker:
     reader: TextReader
     device: torch.device
     skipped_ids: Tensor | None = None
-    _corpora: dict[Path, tuple[Corpus, list[list[int]]]] = field(default_factory=dict)
+    corpora: Corpora = field(default_factory=dict)
 
     def corpus(self, path: Path) -> tuple[Corpus, list[list[int]]]:
         """A corpus and its tokens, read once however often the training looks at it."""
-        if path not in self._corpora:
+        if path not in self.corpora:
             corpus = read_corpus(path)
-            self._corpora[path] = (corpus, tokenise(self.reader, corpus.texts))
-        return self._corpora[path]
+            self.corpora[path] = (corpus, tokenise(self.reader, corpus.texts))
+        return self.corpora[path]
+
+    def queries(self, texts: Sequence[str], gate_length: int = 0) -> EncodedQueries:
+        """Encoded queries; with a `gate_length` as if that were |Q| in the gate's formula."""
+        held = self.gate.query_length if gate_length else None
+        if gate_length:
+            self.gate.query_length = gate_length
+        try:
+            return encode_queries(self.encoder, self.gate, self.reader, texts, self.device)
+        finally:
+            if gate_length:
+                self.gate.query_length = held
 
     @classmethod
     def of(cls, model: Any, *, precision: str = "bf16") -> Ranker:
@@ -96,9 +111,16 @@ DEPTH = 100
 
 
 def evaluate(
-    ranker: Ranker, benchmarks: Iterable[Benchmark], out: Path | None = None, *, depth: int = DEPTH
+    ranker: Ranker,
+    benchmarks: Iterable[Benchmark],
+    out: Path | None = None,
+    *,
+    depth: int = DEPTH,
+    gate_lengths: Sequence[int] = (),
 ) -> list[Result]:
-    """Benchmarks that share a corpus follow each other: it is encoded once for all of them."""
+    """Benchmarks that share a corpus follow each other: it is encoded once for all of them, and for each of
+    the `gate_lengths` that the model is also measured with.
+    """
     results: list[Result] = []
     corpus: Corpus | None = None
     groups: list[Group] = []
@@ -118,10 +140,10 @@ def evaluate(
                     skipped_ids=ranker.skipped_ids,
                     store=store,
                 )
-            queries = encode_queries(
-                ranker.encoder, ranker.gate, ranker.reader, benchmark.query_texts, ranker.device
-            )
+            queries = ranker.queries(benchmark.query_texts)
             variants = variants_of(queries, gated=ranker.gate is not None)
+            for length in gate_lengths:
+                variants[f"gate{length}"] = ranker.queries(benchmark.query_texts, length).gates
             scores = score_all(queries, list(variants.values()), groups)
             result = Result(benchmark.name, len(benchmark.query_ids), len(corpus.ids), 0.0, {})
             for variant, score in zip(variants, scores, strict=True):

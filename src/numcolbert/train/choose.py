@@ -1,0 +1,104 @@
+"""Chooses, on development queries, how much of its start a trained model keeps and how strong its gate is.
+
+    python -m numcolbert.train.choose RUN BENCHMARK/dev... --shares 0.05 0.1 --gate-lengths 4 6 8 -o MODEL
+
+ranks the queries with each share and each length of the gate's formula (see `numcolbert.train.average`; 0
+is the gate as it was trained), prints nDCG@10, and saves the model with the highest mean over the
+benchmarks. All that was tried stands beside it in choice.json.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from numcolbert.errors import UsageError
+from numcolbert.model.checkpoint import find_gate, load_checkpoint, save_checkpoint
+from numcolbert.program import parser_of, program
+from numcolbert.train.average import average, averaged_run, start_of
+from numcolbert.train.benchmarks import Benchmark
+from numcolbert.train.evaluate import Corpora, Ranker, collect, evaluate
+from numcolbert.train.model_setup import choose_device
+
+CHOICE = "choice.json"
+MEASURE = "nDCG@10"
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One setting, and what it reaches on each benchmark."""
+
+    share: float
+    gate_length: int
+    by_benchmark: dict[str, float]
+    mean: float
+
+
+def try_all(
+    run: Path,
+    benchmarks: Sequence[Benchmark],
+    shares: Sequence[float],
+    gate_lengths: Sequence[int],
+    device: str = "auto",
+) -> Iterator[Tried]:
+    """Each share with each length; a model without a gate has its shares alone."""
+    start = start_of(run)
+    corpora: Corpora = {}  # their tokens are the same for all shares
+    for share in shares:
+        model = load_checkpoint(run / "model", device=str(choose_device(device)))
+        average(model, start, share)
+        gated = find_gate(model) is not None
+        ranker = Ranker.of(model)
+        ranker.corpora = corpora
+        lengths = [length for length in gate_lengths if length] if gated else []
+        results = evaluate(ranker, benchmarks, gate_lengths=lengths)
+        for length in gate_lengths if gated else [0]:
+            variant = f"gate{length}" if length else "gated" if gated else "plain"
+            reached = {result.name: result.scores[variant][MEASURE] for result in results}
+            yield Tried(share, length, reached, sum(reached.values()) / len(reached))
+
+
+def table(tried: Sequence[Tried]) -> str:
+    names = list(tried[0].by_benchmark)
+    width = max(8, *map(len, names))
+    rows = [f"{'share':>5}  {'gate':>4}  " + "".join(f"{name:>{width}}  " for name in names) + f"{'mean':>6}"]
+    for one in tried:
+        cells = "".join(f"{one.by_benchmark[name]:{width}.4f}  " for name in names)
+        rows.append(f"{one.share:5g}  {one.gate_length or '-':>4}  {cells}{one.mean:6.4f}")
+    return "\n".join(rows) + "\n"
+
+
+@program
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = parser_of(__doc__, "numcolbert.train.choose")
+    parser.add_argument(
+        "run", type=Path, help="folder of a finished training, not averaged and its gate not held"
+    )
+    parser.add_argument("benchmarks", nargs="+", type=Path, help="to choose on: never those of the tables")
+    parser.add_argument("--shares", type=float, nargs="+", default=[0.05, 0.1])
+    parser.add_argument("--gate-lengths", type=int, nargs="+", default=[0, 4, 6, 8, 10])
+    parser.add_argument("--device", default="auto")
+    parser.add_argument("-o", "--out", type=Path, required=True)
+    parser.add_argument("--overwrite", action="store_true")
+    chosen = parser.parse_args(arguments)
+    if 1 in chosen.gate_lengths or min(chosen.gate_lengths) < 0:
+        raise UsageError("A gate's length is 0, or 2 or more.", hint="0 leaves the gate as it was trained")
+    if wrong := [share for share in chosen.shares if not 0 <= share <= 1]:
+        raise UsageError(f"The start's share is {wrong[0]:g}.", hint="it lies between 0 and 1")
+    benchmarks = collect(chosen.benchmarks, suites=False)
+    tried = list(try_all(chosen.run, benchmarks, chosen.shares, chosen.gate_lengths, chosen.device))
+    best = max(tried, key=lambda one: one.mean)
+    model = averaged_run(chosen.run, best.share, best.gate_length)
+    save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)
+    choice = {"chosen": asdict(best), "tried": [asdict(one) for one in tried]}
+    (chosen.out / CHOICE).write_text(json.dumps(choice, indent=1) + "\n", encoding="utf-8")
+    sys.stdout.write(table(tried))
+    sys.stdout.write(f"chosen: share {best.share:g}, gate length {best.gate_length or 'as trained'}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
