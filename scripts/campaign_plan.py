@@ -10,9 +10,10 @@ What a run is, one of:
     recipe, set, baseline, rates                a training of a compared system
     command = ["-m", "package", "..."]          arguments of Python
     commands = [[...], [...]]                   one after the other
-    after, share = 0.1                          that run's model with so much of the weights it started from,
+    after, shares = [0.05, 0.1]                 that run's model with so much of the weights it started from,
                                                 ranked on the benchmarks in words.BENCHMARKS
-    gate_length = 8                             of such a model: |Q| in its gate's formula
+    gate_lengths = [6, 8]                       of such a model: |Q| in its gate's formula; of several
+                                                shares and lengths those best on words.CHOSEN_ON
 
 When it starts:
     after = "name"                              once that run has ended well
@@ -57,8 +58,8 @@ class Run:
     rates: tuple[float, ...] = ()
     command: tuple[str, ...] = ()
     commands: tuple[tuple[str, ...], ...] = ()
-    share: float = 0.0
-    gate_length: int = 0
+    shares: tuple[float, ...] = ()
+    gate_lengths: tuple[int, ...] = ()
     after: str = ""
     alone: bool = False
     background: bool = False
@@ -117,16 +118,21 @@ def commands_of(run: Run, plan: Plan, work: Path, seconds: float = math.inf) -> 
     elif run.recipe:
         chosen = [["-m", "numcolbert.train", run.recipe, *settings, "--set", "run.output=RUN", AGAIN]]
     else:
-        commands = _averaged(run) if run.share else run.commands or (run.command,)
+        commands = _averaged(run) if run.shares else run.commands or (run.command,)
         chosen = [_written_out(command, plan) for command in commands]
     return [[sys.executable, *(in_folders(word, run, work) for word in words)] for words in chosen]
 
 
 def _averaged(run: Run) -> list[list[str]]:
-    trained = f"WORK/runs/{run.after}"
-    average = ["-m", "numcolbert.train.average", trained, "--share", str(run.share), "-o", "RUN/model", AGAIN]
-    if run.gate_length:
-        average += ["--gate-length", str(run.gate_length)]
+    trained, made = f"WORK/runs/{run.after}", ["-o", "RUN/model", AGAIN]
+    shares, lengths = list(map(str, run.shares)), list(map(str, run.gate_lengths))
+    if len(shares) > 1 or len(lengths) > 1:
+        gates = ["--gate-lengths", *lengths] if lengths else []
+        tried = ["--shares", *shares, *gates]
+        average = ["-m", "numcolbert.train.choose", trained, "CHOSEN_ON", *tried, *made]
+    else:
+        gates = ["--gate-length", *lengths] if lengths else []
+        average = ["-m", "numcolbert.train.average", trained, "--share", *shares, *gates, *made]
     rank = ["-m", "numcolbert.train.evaluate", "RUN/model", "BENCHMARKS", "-o", "RUN/runs"]
     return [average, rank if run.keep_depth == USUAL_DEPTH else [*rank, "--depth", str(run.keep_depth)]]
 
@@ -171,18 +177,21 @@ def _check(run: Run, known: Mapping[str, Run]) -> None:
     """What the types cannot say."""
     if not _NAME.fullmatch(run.name):
         raise UsageError(f"'{run.name}' is no name for a run.", hint="use letters, digits, '-', '_' and '.'")
-    if sum(map(bool, (run.recipe, run.command, run.commands, run.share))) != 1 or not all(run.commands):
+    if sum(map(bool, (run.recipe, run.command, run.commands, run.shares))) != 1 or not all(run.commands):
         raise UsageError(
             f"The run '{run.name}' does not say what to start.",
-            hint="give it one of recipe, command, commands, share",
+            hint="give it one of recipe, command, commands, shares",
         )
     for wrong, said, hint in [
         (run.baseline and not run.recipe, "has a baseline and no recipe", "name the recipe of its data"),
         (run.rates and not run.baseline, "has rates and no baseline", "set optimiser.lr for a training"),
         (run.set and not run.recipe, "has settings and no recipe", "write them into its command"),
-        (run.gate_length and not run.share, "holds a gate and averages nothing", "give it a share"),
-        (run.share and not run.after, "averages nothing", "name the training with after"),
-        (not 0 <= run.share <= 1, f"has a share of {run.share:g}", "it lies between 0 and 1"),
+        (run.gate_lengths and not run.shares, "holds a gate and averages nothing", "give it shares"),
+        (run.shares and not run.after, "averages nothing", "name the training with after"),
+        *(
+            (not 0 <= share <= 1, f"has a share of {share:g}", "it lies between 0 and 1")
+            for share in run.shares
+        ),
         (run.background and run.alone, "is in the background and alone", "choose one of the two"),
         (run.ready and not run.background, "is ready and not in the background", "add background = true"),
         (run.keep_depth < 1, f"keeps {run.keep_depth} hits", "keep_depth is positive"),

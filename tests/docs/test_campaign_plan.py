@@ -58,13 +58,18 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
         ["average", "-o", "w/runs/a/model"],
         ["evaluate", "w/runs/a/model", "one", "two"],
     ]
-    plan = replace(plan, words={"BENCHMARKS": ["b"]})
-    average = ["-m", "numcolbert.train.average", "w/runs/t", "--share", "0.2", "-o", "w/runs/a/model"]
-    average.append("--overwrite")
+    plan = replace(plan, words={"BENCHMARKS": ["b"], "CHOSEN_ON": ["b/dev", "c/dev"]})
+    made = ["-o", "w/runs/a/model", "--overwrite"]
+    average = ["-m", "numcolbert.train.average", "w/runs/t", "--share", "0.2"]
+    choose = ["-m", "numcolbert.train.choose", "w/runs/t", "b/dev", "c/dev", "--shares", "0.1", "0.2"]
     rank = ["-m", "numcolbert.train.evaluate", "w/runs/a/model", "b", "-o", "w/runs/a/runs"]
-    assert started(after="t", share=0.2) == [average, rank]
-    assert started(after="t", share=0.2, gate_length=8) == [[*average, "--gate-length", "8"], rank]
-    assert started(after="t", share=0.2, keep_depth=7) == [average, [*rank, "--depth", "7"]]
+    assert started(after="t", shares=(0.2,)) == [[*average, *made], rank]
+    held = [*average, "--gate-length", "8", *made]
+    assert started(after="t", shares=(0.2,), gate_lengths=(8,)) == [held, rank]
+    assert started(after="t", shares=(0.2,), keep_depth=7) == [[*average, *made], [*rank, "--depth", "7"]]
+    assert started(after="t", shares=(0.1, 0.2)) == [[*choose, *made], rank]
+    several = [*choose[:-1], "--gate-lengths", "4", "8", *made]
+    assert started(after="t", shares=(0.1,), gate_lengths=(4, 8)) == [several, rank]
 
 
 @pytest.mark.parametrize(
@@ -75,9 +80,9 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
         ('name = "a"', "does not say what to start", "recipe, command, commands"),
         ('name = "a"\nrecipe = "x"\ncommand = ["y"]', "does not say what to start", "one of"),
         ('name = "a"\ncommands = [[]]', "does not say what to start", "one of"),
-        ('name = "a"\nshare = 0.1', "averages nothing", "after"),
-        ('name = "a"\nrecipe = "x"\ngate_length = 8', "holds a gate", "share"),
-        ('name = "a"\nshare = 2\nafter = "b"', "has a share of 2", "between 0 and 1"),
+        ('name = "a"\nshares = [0.1]', "averages nothing", "after"),
+        ('name = "a"\nrecipe = "x"\ngate_lengths = [8]', "holds a gate", "share"),
+        ('name = "a"\nshares = [0.1, 2]\nafter = "b"', "has a share of 2", "between 0 and 1"),
         ('name = "../a"\nrecipe = "x"', "is no name for a run", "letters"),
         ('name = "a"\nrecipe = "x"\nafter = "b"', "starts after 'b', which is no run", "name"),
         ('name = "a"\nrecipe = "x"\nafter = "a"', "waits for itself", "circle"),
@@ -147,9 +152,9 @@ def _recipe(plan: Any, run: Any) -> Recipe:
     return load_recipe(run.recipe, [*plan.common, *run.set])
 
 
-def _share(plan: Any, run: Any) -> float:
-    """Of the weights a run started from, in the model that is evaluated."""
-    return float(run.share or _recipe(plan, run).run.start_share)
+def _shares(plan: Any, run: Any) -> tuple[float, ...]:
+    """Of the weights a run started from, in the models that are evaluated."""
+    return run.shares or (_recipe(plan, run).run.start_share,)
 
 
 def test_the_campaign_holds_every_training_of_the_tables(planning: ModuleType, plan: Any) -> None:
@@ -161,7 +166,7 @@ def test_the_campaign_holds_every_training_of_the_tables(planning: ModuleType, p
     for system, line in ours.items():
         _, _, _, recipe, *words = line.split()
         changes = [value for key, value in pairwise(words) if key == "--set"]
-        assert load_recipe(recipe, changes).run.start_share == _share(plan, runs[system]), system
+        assert load_recipe(recipe, changes).run.start_share in _shares(plan, runs[system]), system
     benchmarks = tuple(map(Path, plan.words["BENCHMARKS"]))
     for run in (run for run in plan.runs if run.recipe):
         ranked = _recipe(plan, run).run.evaluate_at_end
@@ -199,18 +204,21 @@ def test_every_tape_of_the_campaign_holds_what_its_readers_want(planning: Module
 def test_long_trainings_are_averaged_with_their_start(planning: ModuleType, plan: Any) -> None:
     ours = [run for run in plan.runs if run.recipe and not run.baseline]
     long = {run.name for run in ours if _recipe(plan, run).run.steps >= 12_000}
-    averaged = [run for run in plan.runs if run.share]
-    tried = {(run.after, str(run.share)) for run in averaged}
+    averaged = [run for run in plan.runs if run.shares]
     parents = {*long, "joint-plain", "all-round-plain"}
-    assert {name for name, _ in tried} == parents
+    assert {run.after for run in averaged} == parents
     for name in parents:
-        assert (name, "0.1") in tried and sum(after == name for after, _ in tried) > 1, f"{name}: no choice"
+        tried = {share for run in averaged if run.after == name for share in run.shares}
+        assert 0.1 in tried and len(tried) > 1, f"{name}: no choice"
     for run in averaged:
         averaging, evaluating = planning.commands_of(run, plan, WORK)
-        assert averaging[3:5] == [f"w/runs/{run.after}", "--share"]
+        assert averaging[3] == f"w/runs/{run.after}"
         assert evaluating[3:5] == [f"w/runs/{run.name}/model", plan.words["BENCHMARKS"][0]]
         (trained,) = (other for other in plan.runs if other.name == run.after)
-        assert _share(plan, trained) == 0, f"{run.name} would be averaged twice"
+        assert _shares(plan, trained) == (0,), f"{run.name} would be averaged twice"
+    # Chosen on development queries and facts, whose queries are in no table of test results.
+    assert set(plan.words["CHOSEN_ON"]) < set(plan.words["BENCHMARKS"])
+    assert all(folder.endswith(("/dev", "/facts")) for folder in plan.words["CHOSEN_ON"])
 
 
 def test_joint_training_starts_from_general_search(plan: Any) -> None:
