@@ -39,6 +39,8 @@ NOT_THE_RESULT = {
 """Settings that say where and how a run was made, not what came out."""
 CONTRASTIVE = {f"loss.{key}" for key in ("positives", "unit_match", "contrast", "mention")}
 """Settings of the contrastive loss, which count only where it has a weight."""
+SEVERAL_POSITIVES = {"loss.multi_positive"}
+"""A setting of the contrastive loss and of that on the concept."""
 NUMERIC_TRIPLES = "data.stream."
 """Settings of triples with numbers, which general pairs do without."""
 
@@ -61,11 +63,16 @@ def written(value: Any) -> str:
 
 def deciding(made_with: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a run that decide what came out."""
-    without_effect = NOT_THE_RESULT if made_with["loss"]["contrastive"] else NOT_THE_RESULT | CONTRASTIVE
-    has_numbers = {*(made_with["data"]["mix"] or ())} != {"general"}
+    settings = merged(Recipe().as_dict(), made_with)  # some may have come after the run
+    without_effect = set(NOT_THE_RESULT)
+    if not settings["loss"]["contrastive"]:
+        without_effect |= CONTRASTIVE
+        if not settings["loss"]["concept"]:
+            without_effect |= SEVERAL_POSITIVES
+    has_numbers = {*(settings["data"]["mix"] or ())} != {"general"}
     return {
         name: value
-        for name, value in flat(merged(Recipe().as_dict(), made_with))  # settings may have come after the run
+        for name, value in flat(settings)
         if name not in without_effect and (has_numbers or not name.startswith(NUMERIC_TRIPLES))
     }
 
@@ -102,6 +109,8 @@ def record(chosen: argparse.Namespace) -> dict[str, Any]:
     ends = [line for line in log if line["event"] == "end"]  # one for each time it was resumed, and the last
     if not ends or ends[-1].get("interrupted"):
         raise InputError(f"The training in '{folder}' has not ended.", hint="go on with run.resume = true")
+    if ends[-1]["step"] >= made_with["run"]["steps"]:  # then its time was not up, and decided nothing
+        made_with["run"]["time_budget_s"] = Recipe().run.time_budget_s
     end = ends[-1] | {"seconds": round(sum(line["seconds"] for line in ends), 2)}
     return {
         "machine": chosen.machine,

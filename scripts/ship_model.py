@@ -30,15 +30,15 @@ from recorded_runs import recorded
 ROOT = Path(__file__).parent.parent
 CHECKPOINT = ROOT / "models" / "numcolbert-minilm"
 PACKAGE = ROOT / "src" / "numcolbert" / "assets" / "model"
-AFTERWARDS = {"run.start_share", "run.gate_length"}
-"""What is done to a model when its training is over."""
+MAY_DIFFER = {"run.start_share", "run.gate_length", "run.time_budget_s"}
+"""What is done to a model when its training is over, and a time that was not used up: it is not recorded."""
 
 
 def check_same_training(training: Path, run: Mapping[str, Any]) -> None:
     hint = "name the folder of a finished training"
     made_with = deciding(read_json(training / "recipe.json", "recipe", hint=hint))
     for name, value in deciding(run["recipe"]).items():
-        if name not in AFTERWARDS and made_with.get(name) != value:
+        if name not in MAY_DIFFER and made_with.get(name) != value:
             raise InputError(
                 f"'{training}' was trained with another {name} than the run '{run['run']}'.",
                 hint=f"{made_with.get(name)!r} there, {value!r} in the recorded run",

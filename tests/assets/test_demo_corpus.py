@@ -115,7 +115,7 @@ def _met(operator: str, value: float, asked: float) -> bool:
     return value > asked if operator == ">" else value < asked
 
 
-@pytest.mark.parametrize(("folder", "least"), [(".", 0.74), ("unseen", 0.64)])  # .76 and .67 when shipped
+@pytest.mark.parametrize(("folder", "least"), [(".", 0.77), ("unseen", 0.70)])  # .79 and .73 when shipped
 def test_the_packaged_model_answers_them(
     build: ModuleType, questions: ModuleType, tmp_path: Path, folder: str, least: float
 ) -> None:

@@ -75,6 +75,34 @@ def test_a_resumed_run_is_recorded_with_the_time_of_all_its_parts(
     assert json.loads(file.read_text())["end"] == end
 
 
+@pytest.mark.parametrize(("made", "recorded"), [(20, False), (10, True)])
+def test_a_time_that_was_not_used_up_is_not_recorded(
+    script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: int, recorded: bool
+) -> None:
+    recording = script("record_run")
+    monkeypatch.setattr(recording, "RUNS", tmp_path)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with_budget = load_recipe("default", ["run.steps=20", "run.time_budget_s=900"]).as_dict()
+    (folder / "recipe.json").write_text(json.dumps(with_budget))
+    (folder / "results.json").write_text("[]")
+    end = {"event": "end", "step": made, "triples": 4 * made, "seconds": 2.5, "triples_per_second": 8.0}
+    (folder / "log.jsonl").write_text(json.dumps(end) + "\n")
+    assert recording.main([str(folder), "--recipe", "default", "--name", "a", "--what", "a test"]) == 0
+    (file,) = tmp_path.glob("*-a.json")
+    run = json.loads(file.read_text())
+    assert ("time_budget_s" in run["command"]) == recorded
+    assert run["recipe"]["run"]["time_budget_s"] == (900 if recorded else 0)
+
+
+def test_losses_that_count_for_nothing_are_not_in_the_command(script: Script) -> None:
+    recording = script("record_run")
+    plain = load_recipe("colbert-ft", ["loss.multi_positive=mean_log", "loss.positives=unit"]).as_dict()
+    assert recording.command("colbert-ft", plain) == "numcolbert train colbert-ft"
+    no_contrast = load_recipe("no-cont", ["loss.multi_positive=mean_log"]).as_dict()
+    assert "multi_positive=mean_log" in recording.command("no-cont", no_contrast)
+
+
 def test_pairs_from_questions_and_answers(
     script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
