@@ -15,7 +15,7 @@ from numcolbert.reproduce.page import first_paragraph
 from numcolbert.reproduce.parts import parts_summary
 from numcolbert.reproduce.runs import Workshop
 from numcolbert.reproduce.spec import RowSpec, TableSpec, load_table
-from numcolbert.reproduce.summary import operators_summary, shipped_summary, summary
+from numcolbert.reproduce.summary import operators_summary, shipped_summary, suites_summary, summary
 from numcolbert.reproduce.table import BenchmarkTable, make_tables
 from numcolbert.train.benchmarks import read_benchmark
 
@@ -76,6 +76,27 @@ def test_tables_that_the_first_paragraph_tells_of(benchmarks: Path, tmp_path: Pa
     assert first_paragraph([(first, [table]), (untold, [table])]).count(sentence) == 1
     assert first_paragraph([(first, [table]), (told, [table])]).count(sentence) == 2
     assert first_paragraph([(told, [table])]).count(sentence) == 1, "once, whatever it says"
+
+
+def test_rows_that_do_not_compete_are_called_what_they_are(benchmarks: Path, tmp_path: Path) -> None:
+    rows = (RowSpec("us", "us"), RowSpec("earlier", "earlier"))
+    spec = TableSpec("t", rows, subject="us", baseline="us", among="its variants", operators=True)
+    best = made(spec, benchmarks, tmp_path, us=RIGHT, earlier=WORSE)
+    assert summary(best) == "openfinquant among its variants: us reaches nDCG@10 1.000, the best of 2."
+    worse = made(spec, benchmarks, tmp_path / "other", us=WORSE, earlier=RIGHT)
+    assert summary(worse).startswith("openfinquant among its variants: us reaches nDCG@10 0.877 and loses to")
+    assert suites_summary([best]) == "us is the best among its variants on all 1 suites."
+    assert "us is behind among its variants on 1 of 1 suites" in suites_summary([worse])
+
+
+def test_suites_have_one_sentence_in_whichever_table(benchmarks: Path, tmp_path: Path) -> None:
+    rows = (RowSpec("us", "us"), RowSpec("base", "base"))
+    first = TableSpec("first", rows, subject="us", baseline="base")
+    table = made(first, benchmarks, tmp_path, us=RIGHT, base=WRONG)
+    suite = replace(table, benchmark="openfinquant/formats")
+    told = replace(first, in_summary=True)
+    text = first_paragraph([(first, [table]), (told, [table, suite])])
+    assert text.count(summary(table)) == 2 and text.count(suites_summary([suite])) == 1
 
 
 @pytest.mark.parametrize("why", ["upper_bound", "more_than_ranking"])

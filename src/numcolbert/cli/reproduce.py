@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 def reproduce(
     table: Annotated[
-        str, typer.Argument(help="main, facts, ablation, positives, general, efficiency, operators or all.")
+        str,
+        typer.Argument(
+            help="main, facts, variants, ablation, positives, general, efficiency, operators or all."
+        ),
     ],
     benchmarks: Annotated[
         Path, typer.Option("--benchmarks", help="Folder that holds the benchmark folders.")

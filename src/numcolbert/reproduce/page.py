@@ -125,11 +125,10 @@ def first_paragraph(
     tables: Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]], note: str = ""
 ) -> list[str]:
     """What a reader must know before any table: defeats first, for each benchmark and for the suites."""
-    made = [table for _, some in tables[:1] for table in some]
-    sentences = [note, *(summary(table) for table in made if not table.is_suite)]
-    sentences.append(suites_summary([table for table in made if table.is_suite]))
-    for spec, some in tables[1:]:
-        sentences += [summary(table) for table in some if spec.in_summary]
+    sentences = [note]
+    for some in [some for number, (spec, some) in enumerate(tables) if number == 0 or spec.in_summary]:
+        sentences += [summary(table) for table in some if not table.is_suite]
+        sentences.append(suites_summary([table for table in some if table.is_suite]))
     for _, some in tables:
         sentences += [operators_summary(some), parts_summary(some), shipped_summary(some)]
     return [sentence for sentence in sentences if sentence]

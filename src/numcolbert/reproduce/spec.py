@@ -10,7 +10,7 @@ from numcolbert.errors import UsageError
 from numcolbert.evaluate.measures import DEFAULT_MEASURES
 from numcolbert.reproduce.systems import SYSTEMS
 
-TABLES = ("main", "facts", "ablation", "positives", "general", "efficiency", "operators")
+TABLES = ("main", "facts", "variants", "ablation", "positives", "general", "efficiency", "operators")
 _FOLDER = Path(__file__).parent / "tables"
 
 
@@ -69,6 +69,8 @@ class TableSpec:
     """Benchmark -> the row of whose quality the subject's share is told."""
     in_summary: bool = False
     """Whether a report that begins with another table tells of this one in its first paragraph too."""
+    among: str = ""
+    """What the rows are, where they are not systems that compete: the summary says so."""
     shipped: str = ""
     """The row of the model people get, where it is not the subject: the summary says where it loses."""
     note: str = ""

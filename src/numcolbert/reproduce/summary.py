@@ -35,12 +35,13 @@ def summary(table: BenchmarkTable) -> str:
         (row for row in rows.values() if row.cells[measure].mean > ours),
         key=lambda r: -r.cells[measure].mean,
     )
-    text = f"{table.benchmark}: {spec.subject} reaches {measure} {ours:.3f}"
+    among = f" among {spec.among}" if spec.among else ""
+    text = f"{table.benchmark}{among}: {spec.subject} reaches {measure} {ours:.3f}"
     if ahead:
         names = ", ".join(f"{row.system} ({row.cells[measure].mean:.3f})" for row in ahead)
         text += f" and loses to {names}"
     elif len(rows) > 1:
-        text += f", the best of {len(rows)} systems"
+        text += f", the best of {len(rows)}{'' if among else ' systems'}"
     return f"{text}.{_other_measures(comparison, spec)}{_against_baseline(subject, spec, measure)}" + (
         "".join(_against_rival(table, rival) for rival in spec.rivals)
     )
@@ -101,13 +102,14 @@ def operators_summary(tables: Sequence[BenchmarkTable]) -> str:
 
 
 def _behind(parts: Sequence[tuple[str, Table, BenchmarkTable]], what: str) -> str:
-    behind, measured, subject = [], 0, ""
+    behind, measured, subject, among = [], 0, "", ""
     for name, part, table in parts:
         measure = MEASURE if MEASURE in table.spec.measures else table.spec.measures[0]
         rows = _competing(part, table.spec, measure)
         if table.spec.subject not in rows:
             continue
         subject = table.spec.subject
+        among = f" among {table.spec.among}" if table.spec.among else ""
         measured += 1
         best, ours = _best(rows, measure), rows[subject].cells[measure].mean
         if best.cells[measure].mean > ours:
@@ -115,8 +117,8 @@ def _behind(parts: Sequence[tuple[str, Table, BenchmarkTable]], what: str) -> st
     if not measured:
         return ""
     if not behind:
-        return f"{subject} is the best on all {measured} {what}."
-    return f"{subject} is behind on {len(behind)} of {measured} {what}: " + ", ".join(behind) + "."
+        return f"{subject} is the best{among} on all {measured} {what}."
+    return f"{subject} is behind{among} on {len(behind)} of {measured} {what}: " + ", ".join(behind) + "."
 
 
 def shipped_summary(tables: Sequence[BenchmarkTable]) -> str:
