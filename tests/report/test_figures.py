@@ -65,6 +65,14 @@ def test_training_curve(tmp_path: Path) -> None:
         training_curve(log, tmp_path / "curve2.png")
 
 
+def test_a_long_training_is_drawn_smooth(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps({"step": 10 * s, "loss": float(s % 2)}) + "\n" for s in range(1, 241)))
+    drawn = check(training_curve(log, tmp_path / "curve.png"), 60)
+    assert [float(row["loss"]) for row in drawn] == [0.5] * 60, "four batches each"
+    assert [float(row["step"]) for row in drawn] == [40.0 * part for part in range(1, 61)]
+
+
 def test_tsne(tmp_path: Path) -> None:
     pytest.importorskip("sklearn")
     draw = np.random.default_rng(0)

@@ -6,6 +6,7 @@ import csv
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ COLOURS = (
     "#a0522d",
 )  # fmt: skip
 """As many as the log of a training has terms: no two curves look the same."""
+CURVE_POINTS = 60
 _STYLE: Any = {
     "font.size": 10,
     "axes.spines.top": False,
@@ -113,7 +115,11 @@ def nbits_curve(scores: Mapping[str, Mapping[int, float]], measure: str, path: P
 
 
 def training_curve(log: Path, path: Path) -> Path:
-    """Each term of the loss against steps, from a training log of JSON lines."""
+    """Each term of the loss against steps, from a training log of JSON lines.
+
+    Single batches scatter so much that long curves would hide each other: of a log with more than
+    `CURVE_POINTS` lines the mean of a few lines at a time is drawn.
+    """
     try:
         entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, ValueError) as error:
@@ -123,10 +129,14 @@ def training_curve(log: Path, path: Path) -> Path:
     entries = [entry for entry in entries if "step" in entry and _LOSSES & entry.keys()]  # no evaluations
     terms = [name for name in (entries[0] if entries else {}) if name in _LOSSES]
     _require(bool(terms), f"The training log '{log}' holds no losses.")
-    curves = [
-        Curve(name, [e["step"] for e in entries if name in e], [e[name] for e in entries if name in e])
-        for name in terms
-    ]
+    curves = []
+    for name in terms:
+        held = [entry for entry in entries if name in entry]
+        count = min(len(held), CURVE_POINTS)
+        ends = [len(held) * part // count for part in range(count + 1)]
+        parts = [held[start:end] for start, end in pairwise(ends)]
+        means = [sum(entry[name] for entry in part) / len(part) for part in parts]
+        curves.append(Curve(name, [part[-1]["step"] for part in parts], means))
     return lines(curves, path, x_label="step", y_label="loss", log_y=True)
 
 

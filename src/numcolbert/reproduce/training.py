@@ -19,6 +19,7 @@ from numcolbert.train.benchmarks import Benchmark, read_benchmark
 SYSTEMS = ("numcolbert", "colbert-ft", "splade", "deepquant")
 _PLAIN = (
     "model.gated=false",
+    "run.gate_length=0",
     *(f"loss.{part}=0" for part in ("contrastive", "detection", "properties", "concept")),
 )
 UNSEEN = "not_training"
