@@ -39,8 +39,8 @@ NOT_THE_RESULT = {
 """Settings that say where and how a run was made, not what came out."""
 CONTRASTIVE = {f"loss.{key}" for key in ("positives", "unit_match", "contrast", "mention")}
 """Settings of the contrastive loss, which count only where it has a weight."""
-SEVERAL_POSITIVES = {"loss.multi_positive"}
-"""A setting of the contrastive loss and of that on the concept."""
+SEVERAL_POSITIVES = {"loss.multi_positive", "loss.concept_multi_positive"}
+"""Settings of the contrastive loss and of that on the concept."""
 NUMERIC_TRIPLES = "data.stream."
 """Settings of triples with numbers, which general pairs do without."""
 

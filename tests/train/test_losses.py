@@ -313,12 +313,16 @@ def test_positives_need_not_score_alike() -> None:
 
 
 @examples(20)
-@given(seed=seeds, reading=st.sampled_from(["mean_log", "log_sum", "each_log"]))
-def test_concept_loss_follows_its_formula(seed: int, reading: str) -> None:
+@given(seed=seeds, reading=st.sampled_from(["mean_log", "log_sum", "each_log"]), own=st.booleans())
+def test_concept_loss_follows_its_formula(seed: int, reading: str, own: bool) -> None:
     encoded, labels = toy_batch(seed)
+    others = "log_sum" if reading == "mean_log" else "mean_log"
+    positives = (
+        {"multi_positive": others, "concept_multi_positive": reading} if own else {"multi_positive": reading}
+    )
     settings = LossSettings(
         retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0, concept=1.0,
-        multi_positive=reading, contrastive_temperature=0.3,  # type: ignore[arg-type]
+        contrastive_temperature=0.3, **positives,  # type: ignore[arg-type]
     )  # fmt: skip
     loss = NumColBERTLoss(settings, DIM, UNITS)(encoded, labels).total
     expected = []
@@ -339,8 +343,8 @@ def test_concept_loss_follows_its_formula(seed: int, reading: str) -> None:
             for d in range(len(logits))
         ]
         chosen = [logit for logit, p in zip(logits, positive, strict=True) if p]
-        others = [logit for logit, p in zip(logits, positive, strict=True) if not p]
-        expected.append(slow_multi_positive(chosen, others, reading))
+        rivals = [logit for logit, p in zip(logits, positive, strict=True) if not p]
+        expected.append(slow_multi_positive(chosen, rivals, reading))
     assert loss.item() == pytest.approx(sum(expected) / len(expected), rel=1e-4, abs=1e-5)
     loss.backward()
     numbers = encoded.ungated.grad[labels.quantity_mask]  # type: ignore[index]

@@ -42,6 +42,8 @@ class LossSettings:
     token, as a search does."""
     multi_positive: MultiPositive = "mean_log"
     """What several positives of a condition or a concept have in common: see `contrastive_loss`."""
+    concept_multi_positive: Literal["", "mean_log", "log_sum", "each_log"] = ""
+    """Those of a concept, where it is something else."""
     retrieval_temperature: float = 0.02
     contrastive_temperature: float = 0.02
     divisor: Literal["length", "gates", "one"] = "length"
@@ -264,7 +266,7 @@ class NumColBERTLoss(nn.Module):
                 labels.target,
                 labels.conditions,
                 labels.quantities,
-                multi_positive=s.multi_positive,
+                multi_positive=s.concept_multi_positive or s.multi_positive,
                 temperature=s.contrastive_temperature,
             )
             total = total + s.concept * concept
