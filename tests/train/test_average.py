@@ -25,6 +25,20 @@ from numcolbert.train.trainer import train
 SMALL = ColBERTSettings(dim=16, query_length=16, document_length=24)
 
 
+def train_three_steps(backbone: Path, triples: Path, folder: Path, *changes: str) -> Path:
+    settings = [
+        f"model.backbone={backbone}",
+        "model.encoder.dim=16",
+        f"data.triples={triples}",
+        "data.workers=0",
+        "run.steps=3",
+        "optimiser.lr=1e-2",
+        f"run.output={folder}",
+    ]
+    train(load_recipe("tiny-cpu", [*settings, *changes]))
+    return folder
+
+
 def test_a_share_of_the_start_moves_the_encoder_and_leaves_the_gate(backbone: Path) -> None:
     model, start = add_gate(build_colbert(backbone, SMALL)), encoder_weights(build_colbert(backbone, SMALL))
     with torch.no_grad():
@@ -77,18 +91,8 @@ def test_a_run_averages_at_its_end_as_the_command_does_afterwards(
     backbone: Path, triples_file: Path, benchmark_folder: Path, tmp_path: Path
 ) -> None:
     def run(name: str, *changes: str) -> Path:
-        own = [
-            f"model.backbone={backbone}",
-            "model.encoder.dim=16",
-            f"data.triples={triples_file}",
-            "data.workers=0",
-            "run.steps=3",
-            "optimiser.lr=1e-2",
-            f"run.output={tmp_path / name}",
-            f'run.evaluate_at_end=["{benchmark_folder}"]',
-        ]
-        train(load_recipe("tiny-cpu", [*own, *changes]))
-        return tmp_path / name
+        ranked = f'run.evaluate_at_end=["{benchmark_folder}"]'
+        return train_three_steps(backbone, triples_file, tmp_path / name, ranked, *changes)
 
     plain, averaged = run("plain"), run("averaged", "run.start_share=0.4", "run.gate_length=3")
     later = ["--share", "0.4", "--gate-length", "3", "-o", str(tmp_path / "later")]
@@ -121,21 +125,8 @@ def test_a_folder_without_a_run_gets_a_sentence(tmp_path: Path, capsys: pytest.C
 
 
 @pytest.fixture(scope="module")
-def trained(
-    backbone: Path, triples_file: Path, benchmark_folder: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
-    folder = tmp_path_factory.mktemp("trained") / "run"
-    settings = [
-        f"model.backbone={backbone}",
-        "model.encoder.dim=16",
-        f"data.triples={triples_file}",
-        "data.workers=0",
-        "run.steps=3",
-        "optimiser.lr=1e-2",
-        f"run.output={folder}",
-    ]
-    train(load_recipe("tiny-cpu", settings))
-    return folder
+def trained(backbone: Path, triples_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return train_three_steps(backbone, triples_file, tmp_path_factory.mktemp("trained") / "run")
 
 
 def test_the_chosen_share_and_gate_are_the_best_of_those_tried(
@@ -153,6 +144,9 @@ def test_the_chosen_share_and_gate_are_the_best_of_those_tried(
         model = averaged_run(trained, one["share"], one["gate_length"])
         [result] = evaluate(Ranker.of(model), collect([benchmark_folder], suites=False))
         assert one["by_benchmark"] == {result.name: pytest.approx(result.scores["gated"]["nDCG@10"])}
+    # A name that is taken is refused before anything is ranked.
+    assert choose([str(trained), str(tmp_path / "nowhere"), *tried_with, "-o", str(tmp_path / "best")]) == 1
+    assert "already exists" in capsys.readouterr().err
     saved = load_checkpoint(tmp_path / "best")
     [result] = evaluate(Ranker.of(saved), collect([benchmark_folder], suites=False))
     assert result.scores["gated"]["nDCG@10"] == pytest.approx(choice["chosen"]["mean"], abs=1e-3)

@@ -29,6 +29,8 @@ from numcolbert.errors import ModelError, UsageError
 from numcolbert.files import replacing_folder
 from numcolbert.model.gate import CODE_FILE, NumericalGate
 
+MARK = "modules.json"
+"""The file by which the folder of a saved model is known."""
 OUR_GATE = f"{NumericalGate.__module__}.{NumericalGate.__name__}"
 PORTABLE_GATE = f"{CODE_FILE.removesuffix('.py')}.{NumericalGate.__name__}"
 """How modules.json names the gate: found beside the weights, also where numcolbert is not installed."""
@@ -240,9 +242,9 @@ def save_checkpoint(
     Args:
         half: Store weights as float16, at half the size; they are float32 again once loaded.
     """
-    with replacing_folder(folder, overwrite=overwrite, mark="modules.json") as aside:
+    with replacing_folder(folder, overwrite=overwrite, mark=MARK) as aside:
         model.save_pretrained(str(aside), create_model_card=False)
-        modules_file = aside / "modules.json"
+        modules_file = aside / MARK
         modules = json.loads(modules_file.read_text(encoding="utf-8"))
         for module in modules:
             if module["type"] == OUR_GATE:

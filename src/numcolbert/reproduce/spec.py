@@ -75,6 +75,11 @@ class TableSpec:
     """The row of the model people get, where it is not the subject: the summary says where it loses."""
     note: str = ""
 
+    @property
+    def among_them(self) -> str:
+        """Put behind what a sentence says of the subject."""
+        return f" among {self.among}" if self.among else ""
+
 
 def load_table(name: str) -> TableSpec:
     if name not in TABLES:

@@ -35,13 +35,12 @@ def summary(table: BenchmarkTable) -> str:
         (row for row in rows.values() if row.cells[measure].mean > ours),
         key=lambda r: -r.cells[measure].mean,
     )
-    among = f" among {spec.among}" if spec.among else ""
-    text = f"{table.benchmark}{among}: {spec.subject} reaches {measure} {ours:.3f}"
+    text = f"{table.benchmark}{spec.among_them}: {spec.subject} reaches {measure} {ours:.3f}"
     if ahead:
         names = ", ".join(f"{row.system} ({row.cells[measure].mean:.3f})" for row in ahead)
         text += f" and loses to {names}"
     elif len(rows) > 1:
-        text += f", the best of {len(rows)}{'' if among else ' systems'}"
+        text += f", the best of {len(rows)}{'' if spec.among else ' systems'}"
     return f"{text}.{_other_measures(comparison, spec)}{_against_baseline(subject, spec, measure)}" + (
         "".join(_against_rival(table, rival) for rival in spec.rivals)
     )
@@ -109,7 +108,7 @@ def _behind(parts: Sequence[tuple[str, Table, BenchmarkTable]], what: str) -> st
         if table.spec.subject not in rows:
             continue
         subject = table.spec.subject
-        among = f" among {table.spec.among}" if table.spec.among else ""
+        among = table.spec.among_them
         measured += 1
         best, ours = _best(rows, measure), rows[subject].cells[measure].mean
         if best.cells[measure].mean > ours:

@@ -40,10 +40,22 @@ def encoder_weights(model: MultiVectorEncoder) -> dict[str, Tensor]:
     }
 
 
-def average(model: MultiVectorEncoder, start: Mapping[str, Tensor], share: float) -> None:
-    """Put `share` of the weights `start` (from `encoder_weights`) into `model`, in place."""
+def check_share(share: float) -> None:
     if not 0 <= share <= 1:
         raise UsageError(f"The start's share is {share}.", hint="it lies between 0 and 1")
+
+
+def check_gate_length(length: int) -> None:
+    if length < 0 or length == 1:
+        raise UsageError(
+            f"The gate's length is {length}.",
+            hint="it is 0, or 2 or more; 0 leaves the gate as it was trained",
+        )
+
+
+def average(model: MultiVectorEncoder, start: Mapping[str, Tensor], share: float) -> None:
+    """Put `share` of the weights `start` (from `encoder_weights`) into `model`, in place."""
+    check_share(share)
     own = model.state_dict()
     if other := sorted(name for name in start if name not in own or own[name].shape != start[name].shape):
         raise ModelError(
@@ -62,8 +74,7 @@ def hold_gate(model: MultiVectorEncoder, length: int) -> None:
     gate: Any = find_gate(model)
     if gate is None:
         raise UsageError("The model has no gate to hold.", hint="leave out the gate's length")
-    if length < 2:
-        raise UsageError(f"The gate's length is {length}.", hint="it is 2 or more")
+    check_gate_length(length)
     gate.query_length = length
 
 

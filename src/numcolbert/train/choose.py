@@ -15,12 +15,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from numcolbert.errors import UsageError
-from numcolbert.model.checkpoint import find_gate, load_checkpoint, save_checkpoint
+from numcolbert.files import refuse_existing
+from numcolbert.model.checkpoint import MARK, load_checkpoint, save_checkpoint
 from numcolbert.program import parser_of, program
-from numcolbert.train.average import average, averaged_run, start_of
+from numcolbert.train.average import average, averaged_run, check_gate_length, check_share, start_of
 from numcolbert.train.benchmarks import Benchmark
-from numcolbert.train.evaluate import Corpora, Ranker, collect, evaluate
+from numcolbert.train.evaluate import Corpora, Ranker, Result, collect, evaluate, held_variant
+from numcolbert.train.measures import Measures, as_it_ranks
 from numcolbert.train.model_setup import choose_device
 
 CHOICE = "choice.json"
@@ -50,15 +51,17 @@ def try_all(
     for share in shares:
         model = load_checkpoint(run / "model", device=str(choose_device(device)))
         average(model, start, share)
-        gated = find_gate(model) is not None
         ranker = Ranker.of(model)
         ranker.corpora = corpora
-        lengths = [length for length in gate_lengths if length] if gated else []
-        results = evaluate(ranker, benchmarks, gate_lengths=lengths)
-        for length in gate_lengths if gated else [0]:
-            variant = f"gate{length}" if length else "gated" if gated else "plain"
-            reached = {result.name: result.scores[variant][MEASURE] for result in results}
+        lengths = gate_lengths if ranker.gate is not None else [0]
+        results = evaluate(ranker, benchmarks, gate_lengths=[length for length in lengths if length])
+        for length in lengths:
+            reached = {result.name: _of_length(result, length)[MEASURE] for result in results}
             yield Tried(share, length, reached, sum(reached.values()) / len(reached))
+
+
+def _of_length(result: Result, gate_length: int) -> Measures:
+    return result.scores[held_variant(gate_length)] if gate_length else as_it_ranks(result.scores)
 
 
 def table(tried: Sequence[Tried]) -> str:
@@ -84,10 +87,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--overwrite", action="store_true")
     chosen = parser.parse_args(arguments)
-    if 1 in chosen.gate_lengths or min(chosen.gate_lengths) < 0:
-        raise UsageError("A gate's length is 0, or 2 or more.", hint="0 leaves the gate as it was trained")
-    if wrong := [share for share in chosen.shares if not 0 <= share <= 1]:
-        raise UsageError(f"The start's share is {wrong[0]:g}.", hint="it lies between 0 and 1")
+    for length in chosen.gate_lengths:
+        check_gate_length(length)
+    for share in chosen.shares:
+        check_share(share)
+    refuse_existing(chosen.out, "folder", overwrite=chosen.overwrite, mark=MARK)
     benchmarks = collect(chosen.benchmarks, suites=False)
     tried = list(try_all(chosen.run, benchmarks, chosen.shares, chosen.gate_lengths, chosen.device))
     best = max(tried, key=lambda one: one.mean)

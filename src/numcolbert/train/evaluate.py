@@ -143,7 +143,7 @@ def evaluate(
             queries = ranker.queries(benchmark.query_texts)
             variants = variants_of(queries, gated=ranker.gate is not None)
             for length in gate_lengths:
-                variants[f"gate{length}"] = ranker.queries(benchmark.query_texts, length).gates
+                variants[held_variant(length)] = ranker.queries(benchmark.query_texts, length).gates
             scores = score_all(queries, list(variants.values()), groups)
             result = Result(benchmark.name, len(benchmark.query_ids), len(corpus.ids), 0.0, {})
             for variant, score in zip(variants, scores, strict=True):
@@ -164,6 +164,11 @@ def evaluate(
     finally:
         ranker.encoder.train(was_training)
     return results
+
+
+def held_variant(gate_length: int) -> str:
+    """The name of a model's variant whose gate has that length."""
+    return f"gate{gate_length}"
 
 
 def variants_of(queries: EncodedQueries, *, gated: bool) -> dict[str, Tensor]:
