@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from numcolbert.model.checkpoint import (
     save_checkpoint,
 )
 from numcolbert.train.benchmarks import read_attributes, read_benchmark, read_corpus, read_qrels, write_run
-from numcolbert.train.evaluate import Ranker, collect, detector_measures, evaluate, main
+from numcolbert.train.evaluate import Ranker, collect, detector_measures, evaluate, main, save_results
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.ranking import encode_documents, encode_queries, score_all, tokenise
 from numcolbert.train.reranking import read_candidates
@@ -126,11 +127,26 @@ def test_runs_are_as_deep_as_asked(model: Any, benchmark_folder: Path, tmp_path:
     benchmark = read_benchmark(benchmark_folder)
     documents = len(read_corpus(benchmark.corpus_path).ids)
     for depth in (2, 1000):
-        evaluate(Ranker.of(model), [benchmark], tmp_path, depth=depth)
+        list(evaluate(Ranker.of(model), [benchmark], tmp_path, depth=depth))
         lines = (tmp_path / "tiny.gated.trec").read_text().splitlines()
         assert len(lines) == len(benchmark.query_ids) * min(depth, documents)
     with pytest.raises(SystemExit):
         main([str(tmp_path), str(benchmark_folder), "-o", str(tmp_path), "--depth", "0"])
+
+
+def test_an_evaluation_that_is_cut_off_keeps_what_it_has(
+    model: Any, benchmark_folder: Path, tmp_path: Path
+) -> None:
+    first = read_benchmark(benchmark_folder)
+    lost = replace(first, name="lost", corpus_path=tmp_path / "gone.jsonl")
+    ranker = Ranker.of(model)
+    ranker.encoder.train()
+    with pytest.raises(FileNotFoundError):
+        save_results(tmp_path / "results.json", evaluate(ranker, [first, lost], tmp_path))
+    [kept] = json.loads((tmp_path / "results.json").read_text())
+    assert kept["name"] == "tiny"
+    assert kept["scores"]["gated"]["R@100"] > 0
+    assert ranker.encoder.training  # a training that goes on after it drops tokens again
 
 
 def test_suites_share_the_corpus_of_their_benchmark(

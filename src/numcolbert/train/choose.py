@@ -54,7 +54,7 @@ def try_all(
         ranker = Ranker.of(model)
         ranker.corpora = corpora
         lengths = gate_lengths if ranker.gate is not None else [0]
-        results = evaluate(ranker, benchmarks, gate_lengths=[length for length in lengths if length])
+        results = list(evaluate(ranker, benchmarks, gate_lengths=[length for length in lengths if length]))
         for length in lengths:
             reached = {result.name: _of_length(result, length)[MEASURE] for result in results}
             yield Tried(share, length, reached, sum(reached.values()) / len(reached))

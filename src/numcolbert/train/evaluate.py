@@ -15,7 +15,7 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from numcolbert.files import storage_errors
+from numcolbert.files import replacing_file, storage_errors
 from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.program import positive, program
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus, with_suites, write_run
@@ -117,11 +117,12 @@ def evaluate(
     *,
     depth: int = DEPTH,
     gate_lengths: Sequence[int] = (),
-) -> list[Result]:
-    """Benchmarks that share a corpus follow each other: it is encoded once for all of them, and for each of
+) -> Iterator[Result]:
+    """One after the other, so that those that are done can be kept whatever becomes of the next.
+
+    Benchmarks that share a corpus follow each other: it is encoded once for all of them, and for each of
     the `gate_lengths` that the model is also measured with.
     """
-    results: list[Result] = []
     corpus: Corpus | None = None
     groups: list[Group] = []
     was_training = ranker.encoder.training
@@ -160,10 +161,9 @@ def evaluate(
             if ranker.gate is not None:
                 result.detector = detector_measures(queries, benchmark)
             result.seconds = round(time.monotonic() - start, 2)
-            results.append(result)
+            yield result
     finally:
         ranker.encoder.train(was_training)
-    return results
 
 
 def held_variant(gate_length: int) -> str:
@@ -296,20 +296,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model = load_checkpoint(chosen.model, device=str(choose_device(chosen.device)))
     ranker = Ranker.of(model, precision=chosen.precision)
     if chosen.candidates is None:
-        results = evaluate(ranker, benchmarks, chosen.out, depth=chosen.depth)
+        measured = evaluate(ranker, benchmarks, chosen.out, depth=chosen.depth)
     else:
-        results = [
+        measured = (
             evaluate_candidates(ranker, b, chosen.candidates, chosen.out, depth=chosen.depth)
             for b in benchmarks
-        ]
-    save_results(chosen.out / "results.json", results)
-    sys.stdout.write(table(results) + "\n")
+        )
+    sys.stdout.write(table(save_results(chosen.out / "results.json", measured)) + "\n")
     return 0
 
 
-def save_results(path: Path, results: Sequence[Result]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps([vars(result) for result in results], indent=1), encoding="utf-8")
+def save_results(path: Path, measured: Iterable[Result]) -> list[Result]:
+    """Written anew with each result that comes: an evaluation that is cut off keeps what it has."""
+    results = []
+    for result in measured:
+        results.append(result)
+        with replacing_file(path) as aside:
+            aside.write_text(json.dumps([vars(one) for one in results], indent=1), encoding="utf-8")
+    return results
 
 
 if __name__ == "__main__":

@@ -258,14 +258,13 @@ class Trainer:
     def _evaluate_during(self) -> None:
         if not self.processes.is_main or not self.during:
             return
-        results = self._evaluate(self.during, None)
-        for result in results:
+        for result in self._evaluate(self.during, None):
             measures = as_it_ranks(result.scores)
             if self.journal is not None:
                 values = {"benchmark": result.name, **measures, "subsets": result.subsets, **result.detector}
                 self.journal.write("evaluation", self.position.step, values)
 
-    def _evaluate(self, benchmarks: list[Benchmark], out: Path | None) -> list[Result]:
+    def _evaluate(self, benchmarks: list[Benchmark], out: Path | None) -> Iterator[Result]:
         if self._ranker is None:
             self._ranker = Ranker(
                 self.module.encoder,
@@ -294,8 +293,8 @@ class Trainer:
         hold_gate(self.model, self.recipe.run.gate_length)
         save_checkpoint(self.model, self.output / "model", half=self.recipe.run.save_fp16, overwrite=True)
         if self.at_end and not outcome.interrupted:
-            outcome.results = self._evaluate(self.at_end, self.output / "runs")
-            save_results(self.output / "results.json", outcome.results)
+            measured = self._evaluate(self.at_end, self.output / "runs")
+            outcome.results = save_results(self.output / "results.json", measured)
         if self.journal is not None:
             summary = {k: v for k, v in vars(outcome).items() if k != "results"}
             summary["results"] = [vars(result) for result in outcome.results]
