@@ -11,8 +11,8 @@ from typer.testing import CliRunner
 
 from numcolbert.cli.app import app
 from numcolbert.errors import InputError
-from numcolbert.reproduce.engines import engine_grid, read_engines
-from numcolbert.reproduce.pictures import number_tokens, tsne
+from numcolbert.reproduce.engines import engine_grid, engines_json, read_engines
+from numcolbert.reproduce.pictures import earlier_tsne, number_tokens, tsne
 from numcolbert.train.benchmarks import read_benchmark
 from numcolbert.types import QueryEncoding
 
@@ -46,8 +46,12 @@ def test_tsne_of_a_benchmark(benchmarks: Path, tmp_path: Path) -> None:
             found.append(QueryEncoding("t", vectors, ("w",) * 12, (None,) * 12, ones, ones))
         return found
 
-    picture = tsne(read_benchmark(benchmarks / "openfinquant"), encode)(tmp_path)
+    picture = tsne(read_benchmark(benchmarks / "openfinquant"), encode)(tmp_path / "old" / "figures")
     assert picture.path.is_file() and len(json.loads(picture.path.with_suffix(".json").read_text())) == 36
+    [stays] = earlier_tsne(tmp_path / "old")
+    again = stays(tmp_path / "new")
+    assert again.caption == picture.caption and again.path.read_bytes() == picture.path.read_bytes()
+    assert {path.suffix for path in again.path.parent.iterdir()} == {".png", ".csv", ".json"}
 
 
 ENGINES = [
@@ -93,3 +97,17 @@ def test_they_enter_the_report(benchmarks: Path, tmp_path: Path) -> None:
         "latency.csv",
         "training.csv",
     }
+
+    options[options.index("--engines") :] = ["--kept", str(tmp_path / "report"), "--overwrite"]
+    result = CliRunner().invoke(app, ["reproduce", "ablation", *options])
+    assert result.exit_code == 0, result.output
+    again = (tmp_path / "report" / "report.html").read_text(encoding="utf-8")
+    assert "plaid 4 bits" in again and again.count("data:image/png") == 2, "nothing of them is lost"
+    assert (tmp_path / "report" / "figures" / "training.json").is_file()
+
+
+def test_engines_are_written_as_they_are_read(tmp_path: Path) -> None:
+    (tmp_path / "engines.json").write_text(json.dumps(ENGINES))
+    rows = read_engines(tmp_path / "engines.json")
+    (tmp_path / "again.json").write_text(engines_json(rows))
+    assert read_engines(tmp_path / "again.json") == rows

@@ -23,7 +23,8 @@ def reproduce(
     table: Annotated[
         str,
         typer.Argument(
-            help="main, facts, variants, ablation, positives, general, efficiency, operators or all."
+            help="main, facts, variants, ablation, ablation-early, positives, general, efficiency, operators "
+            "or all."
         ),
     ],
     benchmarks: Annotated[
@@ -82,7 +83,7 @@ def reproduce(
     Example: [bold]numcolbert reproduce main --benchmarks bench --runs runs -o report[/bold]
     """
     from numcolbert.files import refuse_existing, require_file
-    from numcolbert.reproduce.engines import read_engines
+    from numcolbert.reproduce.engines import ENGINES_FILE, read_engines
     from numcolbert.reproduce.general import import_general
     from numcolbert.reproduce.kept_file import read_kept
     from numcolbert.reproduce.measured import Kept
@@ -103,6 +104,8 @@ def reproduce(
         require_file(training_log, "training log")
     encoder = _encoder(model)
     known = read_kept(kept) if kept else Kept()
+    if engines is None and kept is not None and (kept / ENGINES_FILE).is_file():
+        engines = kept / ENGINES_FILE
     measured = read_engines(engines) if engines else []
     if train is not None and finquant is None and medquant is None:
         raise UsageError("There is nothing to train on.", hint="name --finquant or --medquant")
@@ -141,7 +144,7 @@ def reproduce(
             "report's with --kept",
         )
     if out is not None:
-        drawings = _drawings(benchmarks, encoder, training_log, measured)
+        drawings = _drawings(benchmarks, encoder, training_log, measured, kept)
         write_report(
             made, out, drawings=drawings, engines=measured, note=note, kept=known, overwrite=overwrite
         )
@@ -164,18 +167,26 @@ def _encoder(model: str | None) -> Encoder | None:
 
 
 def _drawings(
-    benchmarks: Path, encoder: Encoder | None, training_log: Path | None, engines: list[EngineRow]
+    benchmarks: Path,
+    encoder: Encoder | None,
+    training_log: Path | None,
+    engines: list[EngineRow],
+    kept: Path | None,
 ) -> list[Draw]:
-    """The figures that need more than runs."""
-    from numcolbert.reproduce.pictures import latency, training, tsne
+    """The figures that need more than runs; without that, those of the report that is kept."""
+    from numcolbert.reproduce.pictures import earlier_training, earlier_tsne, latency, training, tsne
     from numcolbert.train.benchmarks import read_benchmark
 
     drawings = []
     if encoder is not None:
         folders = [benchmarks / name for name in ("openfinquant", "openmedquant")]
         drawings += [tsne(read_benchmark(f), encoder.encode_queries) for f in folders if f.is_dir()]
+    elif kept is not None:
+        drawings += earlier_tsne(kept)
     if training_log is not None:
         drawings.append(training(training_log))
+    elif kept is not None:
+        drawings += earlier_training(kept)
     if engines:
         drawings.append(latency(engines))
     return drawings

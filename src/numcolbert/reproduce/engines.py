@@ -11,6 +11,9 @@ from numcolbert.errors import InputError
 from numcolbert.files import require_file
 from numcolbert.report.grid import Entry, Grid
 
+ENGINES_FILE = "engines.json"
+"""In a report: the rows it shows."""
+
 
 @dataclass(frozen=True, slots=True)
 class EngineRow:
@@ -52,6 +55,24 @@ def read_engines(path: Path) -> list[EngineRow]:
             f"'{path}' is not the output of the engine benchmark: {error!r}.",
             hint="make it with 'numcolbert bench engines --json'",
         ) from error
+
+
+def engines_json(rows: Sequence[EngineRow]) -> str:
+    """What `read_engines` takes from the benchmark's output, in the same form."""
+    values = [
+        {
+            "engine": row.engine,
+            "nbits": row.nbits,
+            "passages": row.passages,
+            "bytes": round(row.megabytes * 1e6),
+            "p50_ms": row.p50_ms,
+            "p95_ms": row.p95_ms,
+            "recall": row.recall,
+            "gated": row.gated and {"value": row.gated},
+        }
+        for row in rows
+    ]
+    return json.dumps(values, indent=1)
 
 
 def engine_grid(rows: Sequence[EngineRow]) -> Grid:

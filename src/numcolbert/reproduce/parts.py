@@ -51,7 +51,7 @@ def _versus(tables: Sequence[BenchmarkTable], row: str) -> dict[str, Versus]:
 
 
 def _told(tests: dict[str, Versus]) -> str:
-    return " and ".join(
+    return "; ".join(
         f"{benchmark} {-versus.test.difference:+.3f}, p = {versus.p_holm:.2g}"
         for benchmark, versus in tests.items()
     )

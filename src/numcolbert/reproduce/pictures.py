@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -25,6 +26,10 @@ from numcolbert.types import QueryEncoding
 
 Draw = Callable[[Path], Picture]
 """Makes a figure in the folder given."""
+FIGURES = "figures"
+"""The folder of a report that they are made in."""
+TRAINING, TSNE = "training.png", "tsne-"
+_TRAINING_CAPTION = "Losses during training"
 
 
 def operator_pictures(table: BenchmarkTable, folder: Path) -> list[Picture]:
@@ -93,17 +98,42 @@ def tsne(benchmark: Benchmark, encode: Callable[[Sequence[str]], Sequence[QueryE
     def draw(folder: Path) -> Picture:
         operators = [str(benchmark.attributes[query]["operator"]) for query in benchmark.query_ids]
         vectors, labels = number_tokens(encode(benchmark.query_texts), operators)
-        path = tsne_scatter(vectors, labels, folder / f"tsne-{benchmark.name}.png")
-        return Picture(path, f"{benchmark.name}: t-SNE of the detected number tokens by operator")
+        path = tsne_scatter(vectors, labels, folder / f"{TSNE}{benchmark.name}.png")
+        return Picture(path, _tsne_caption(path))
 
     return draw
 
 
 def training(log: Path) -> Draw:
     def draw(folder: Path) -> Picture:
-        return Picture(training_curve(log, folder / "training.png"), "Losses during training")
+        return Picture(training_curve(log, folder / TRAINING), _TRAINING_CAPTION)
 
     return draw
+
+
+def earlier_training(report: Path) -> list[Draw]:
+    """The losses as that report shows them, of which a log is too long to be kept."""
+    figure = report / FIGURES / TRAINING
+    return [_again(figure, _TRAINING_CAPTION)] if figure.is_file() else []
+
+
+def earlier_tsne(report: Path) -> list[Draw]:
+    """The number tokens as that report shows them."""
+    return [_again(path, _tsne_caption(path)) for path in sorted((report / FIGURES).glob(f"{TSNE}*.png"))]
+
+
+def _again(figure: Path, caption: str) -> Draw:
+    def draw(folder: Path) -> Picture:
+        folder.mkdir(parents=True, exist_ok=True)
+        for file in figure.parent.glob(f"{figure.stem}.*"):  # its numbers stand beside it
+            shutil.copyfile(file, folder / file.name)
+        return Picture(folder / figure.name, caption)
+
+    return draw
+
+
+def _tsne_caption(path: Path) -> str:
+    return f"{path.stem.removeprefix(TSNE)}: t-SNE of the detected number tokens by operator"
 
 
 def latency(rows: Sequence[EngineRow]) -> Draw:

@@ -12,11 +12,11 @@ from numcolbert.files import replacing_folder
 from numcolbert.report.grid import to_latex
 from numcolbert.report.html import write
 from numcolbert.report.markdown import page_markdown
-from numcolbert.reproduce.engines import EngineRow
+from numcolbert.reproduce.engines import ENGINES_FILE, EngineRow, engines_json
 from numcolbert.reproduce.kept_file import FILE, kept_json
 from numcolbert.reproduce.measured import Kept, Measured
 from numcolbert.reproduce.page import report_page
-from numcolbert.reproduce.pictures import Draw, nbits_pictures, operator_pictures
+from numcolbert.reproduce.pictures import FIGURES, Draw, nbits_pictures, operator_pictures
 from numcolbert.reproduce.rows import RowState
 from numcolbert.reproduce.spec import TableSpec
 from numcolbert.reproduce.summary import summary
@@ -40,7 +40,7 @@ def write_report(
     is put before the summary. What is `kept` of an earlier report stays, also what these tables do not show.
     """
     with replacing_folder(folder, overwrite=overwrite, mark=PAGE) as aside:
-        figures = aside / "figures"
+        figures = aside / FIGURES
         pictures = [
             picture
             for _, tables in made
@@ -54,6 +54,8 @@ def write_report(
         latex = "\n".join(to_latex(grid) for section in page.sections for grid in section.grids)
         (aside / "tables.tex").write_text(latex, encoding="utf-8")
         (aside / FILE).write_text(kept_json(with_measures(kept or Kept(), made)), encoding="utf-8")
+        if engines:
+            (aside / ENGINES_FILE).write_text(engines_json(engines), encoding="utf-8")
         (aside / "results.json").write_text(json.dumps(as_values(made), indent=1), encoding="utf-8")
 
 

@@ -10,7 +10,17 @@ from numcolbert.errors import UsageError
 from numcolbert.evaluate.measures import DEFAULT_MEASURES
 from numcolbert.reproduce.systems import SYSTEMS
 
-TABLES = ("main", "facts", "variants", "ablation", "positives", "general", "efficiency", "operators")
+TABLES = (
+    "main",
+    "facts",
+    "variants",
+    "ablation",
+    "ablation-early",
+    "positives",
+    "general",
+    "efficiency",
+    "operators",
+)
 _FOLDER = Path(__file__).parent / "tables"
 
 
