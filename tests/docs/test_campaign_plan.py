@@ -205,7 +205,7 @@ def test_long_trainings_are_averaged_with_their_start(planning: ModuleType, plan
     ours = [run for run in plan.runs if run.recipe and not run.baseline]
     long = {run.name for run in ours if _recipe(plan, run).run.steps >= 12_000}
     averaged = [run for run in plan.runs if run.shares]
-    parents = {*long, "joint-plain", "all-round-plain"}
+    parents = {*long, "joint-plain", "numbers-only-every-plain"}
     assert {run.after for run in averaged} == parents
     for name in parents:
         tried = {share for run in averaged if run.after == name for share in run.shares}
@@ -222,7 +222,9 @@ def test_long_trainings_are_averaged_with_their_start(planning: ModuleType, plan
 
 
 def test_joint_training_starts_from_general_search(plan: Any) -> None:
-    (joint,) = (run for run in plan.runs if run.name == "joint-plain")
-    recipe = _recipe(plan, joint)
-    assert recipe.model.start_from == f"WORK/runs/{joint.after}/model"
-    assert recipe.loss.keep
+    both = [run for run in plan.runs if run.name in ("joint-plain", "joint-every-plain")]
+    assert len(both) == 2
+    for joint in both:
+        recipe = _recipe(plan, joint)
+        assert recipe.model.start_from == f"WORK/runs/{joint.after}/model"
+        assert recipe.loss.keep
