@@ -47,6 +47,9 @@ def test_parts_are_grouped_by_what_they_add(benchmarks: Path, tmp_path: Path) ->
     assert "A significant gain: part b (openfinquant +1.000, p = 0)." in text
     assert text.endswith("Not measured yet: part c.")
     assert text in first_paragraph([(spec, [table])])
+    other = replace(made(spec, benchmarks, tmp_path / "other", whole=RIGHT, b=WORSE), benchmark="other")
+    told = "part b (openfinquant +1.000, p = 0; not significant: other +0.123)."
+    assert told in parts_summary([other, table]), "what is clear comes first"
     table = made(spec, benchmarks, tmp_path, whole=WRONG, a=RIGHT)
     assert "A significant loss: part a (openfinquant -1.000" in parts_summary([table])
 

@@ -51,7 +51,17 @@ def _versus(tables: Sequence[BenchmarkTable], row: str) -> dict[str, Versus]:
 
 
 def _told(tests: dict[str, Versus]) -> str:
-    return "; ".join(
-        f"{benchmark} {-versus.test.difference:+.3f}, p = {versus.p_holm:.2g}"
-        for benchmark, versus in tests.items()
-    )
+    """The significant differences first, each with its p; where there are none, all of them so."""
+    clear = [benchmark for benchmark, versus in tests.items() if versus.significant]
+    shown = [
+        f"{benchmark} {_gain(tests[benchmark])}, p = {tests[benchmark].p_holm:.2g}"
+        for benchmark in clear or tests
+    ]
+    rest = [
+        f"{benchmark} {_gain(tests[benchmark])}" for benchmark in tests if clear and benchmark not in clear
+    ]
+    return "; ".join(shown) + (f"; not significant: {', '.join(rest)}" if rest else "")
+
+
+def _gain(versus: Versus) -> str:
+    return f"{-versus.test.difference:+.3f}"
