@@ -30,17 +30,20 @@ from numcolbert.train.recipe import Recipe, load_recipe
 from recorded_runs import RUNS, recorded
 
 CURVE_POINTS = 12
-CURVE = ("step", "retrieval", "contrastive", "concept", "loss", "gate_mean", "detector_f1")
+CURVE = ("step", "retrieval", "contrastive", "bound", "concept", "loss", "gate_mean", "detector_f1")
 NOT_THE_RESULT = {
     "name", "run.output", "run.device", "run.log_every", "run.save_fp16", "run.checkpoint_every",
     "run.resume", "run.tensorboard", "run.evaluate_at_end", "run.evaluate_during", "run.eval_every",
     "run.depth", "data.tape", "data.workers", "data.prefetch", "model.backbone",
 }  # fmt: skip
 """Settings that say where and how a run was made, not what came out."""
-CONTRASTIVE = {f"loss.{key}" for key in ("positives", "unit_match", "contrast", "mention")}
-"""Settings of the contrastive loss, which count only where it has a weight."""
-SEVERAL_POSITIVES = {"loss.multi_positive", "loss.concept_multi_positive"}
-"""Settings of the contrastive loss and of that on the concept."""
+SETTINGS_OF = {
+    ("contrastive",): ("positives", "unit_match", "contrast"),
+    ("contrastive", "bound"): ("mention",),
+    ("contrastive", "bound", "concept"): ("multi_positive",),
+    ("concept",): ("concept_multi_positive",),
+}
+"""Settings of some losses, which count only where one of those has a weight."""
 NUMERIC_TRIPLES = "data.stream."
 """Settings of triples with numbers, which general pairs do without."""
 
@@ -65,10 +68,9 @@ def deciding(made_with: Mapping[str, Any]) -> dict[str, Any]:
     """The settings of a run that decide what came out."""
     settings = merged(Recipe().as_dict(), made_with)  # some may have come after the run
     without_effect = set(NOT_THE_RESULT)
-    if not settings["loss"]["contrastive"]:
-        without_effect |= CONTRASTIVE
-        if not settings["loss"]["concept"]:
-            without_effect |= SEVERAL_POSITIVES
+    for losses, keys in SETTINGS_OF.items():
+        if not any(settings["loss"][loss] for loss in losses):
+            without_effect |= {f"loss.{key}" for key in keys}
     has_numbers = {*(settings["data"]["mix"] or ())} != {"general"}
     return {
         name: value

@@ -194,3 +194,19 @@ def test_what_some_vectors_of_a_query_tell_apart(script: Script) -> None:
         "ships 30m", np.eye(4, dtype=np.float32), ("", "ships", "30", "m"), spans, ones, ones
     )
     assert parts.is_number(query, (6, 9)).tolist() == [False, False, True, True]
+
+
+def test_which_part_of_a_query_prefers_a_wrong_hit(script: Script) -> None:
+    parts = script("wrong_parts")
+    number = np.array([5.0, 1.0, 3.0, 2.0], np.float32)
+    words = np.array([1.0, 4.5, 2.0, 2.0], np.float32)
+    found = list(parts.wrong_hits(number, words, right=[2, 3], about=frozenset({1, 2, 3})))
+    assert [(hit.kind, hit.number, hit.words) for hit in found] == [
+        ("concept", 2.0, -1.0),  # the right number of something else, before row 2
+        ("number", -2.0, 2.5),
+    ]
+    table = parts.told(found)
+    assert table["concept"]["the number alone does"] == 1 and table["number"]["number prefers it"] == 0
+    corpus = parts.Corpus(Path("c"), list("abcd"), list("ABCD"))
+    kept = parts.cut(corpus, ["c"], 1, seed=1)
+    assert len(kept.ids) == 2 and "c" in kept.ids and [name.upper() for name in kept.ids] == kept.texts

@@ -18,6 +18,7 @@ from numcolbert.evaluate.slices import (
     check_inside,
     subset_slices,
     suite_slices,
+    with_lengths,
 )
 from numcolbert.evaluate.trec import write_qrels
 
@@ -133,6 +134,18 @@ ATTRIBUTES: dict[str, dict[str, object]] = {
 def test_queries_are_told_apart_by_their_attributes(keys: list[str], parts: dict[str, list[str]]) -> None:
     slices = attribute_slices({query: {"d": 1} for query in "abc"}, ATTRIBUTES, keys)
     assert {part.name: sorted(part.qrels) for part in slices} == parts
+
+
+def test_queries_are_told_apart_by_their_length() -> None:
+    texts = [("a", "cash above 2 dollars"), ("b", "one " * 7), ("c", "one " * 10), ("d", "one " * 6)]
+    known = with_lengths(ATTRIBUTES, texts)
+    slices = attribute_slices({query: {"d": 1} for query in "abcd"}, known, ["length"])
+    assert {part.name: sorted(part.qrels) for part in slices} == {
+        "up to 6 words": ["a", "d"],
+        "7 to 9 words": ["b"],
+        "10 words or more": ["c"],
+    }
+    assert known["a"]["operator"] == ATTRIBUTES["a"]["operator"]
 
 
 def test_attributes_that_do_not_tell_queries_apart() -> None:

@@ -14,7 +14,12 @@ from tests.properties import examples
 from torch import Tensor
 
 from numcolbert.data.triple import OPERATORS
-from numcolbert.train.contrast import _multi_positive_loss, contrastive_loss, mention_vectors
+from numcolbert.train.contrast import (
+    _multi_positive_loss,
+    contrastive_loss,
+    mention_scores,
+    mention_vectors,
+)
 from numcolbert.train.labels import (
     Conditions,
     DocumentQuantities,
@@ -239,9 +244,7 @@ def test_contrastive_loss_follows_its_formula(
     encoded, labels = toy_batch(seed)
     mentions = mention_vectors(encoded.ungated, labels.conditions)
     loss = contrastive_loss(
-        mentions,
-        encoded.documents,
-        encoded.document_mask,
+        mention_scores(mentions, encoded.documents, encoded.document_mask),
         labels.conditions,
         labels.quantities,
         strategy=strategy,
@@ -310,6 +313,36 @@ def test_positives_need_not_score_alike() -> None:
     loss = _multi_positive_loss(alone, torch.ones(1, 2, dtype=torch.bool), None, "each_log")
     loss.backward()
     assert loss.item() == 0 and alone.grad.tolist() == [[0, 0]]  # type: ignore[union-attr]
+
+
+@examples(20)
+@given(seed=seeds, reading=st.sampled_from(["mean_log", "log_sum", "each_log"]))
+def test_bound_loss_follows_its_formula(seed: int, reading: str) -> None:
+    encoded, labels = toy_batch(seed)
+    c, d = labels.conditions, labels.quantities
+    c.operator[-1], c.pair[-1] = -1, -1  # a row that fills up
+    settings = LossSettings(
+        retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0, bound=1.0,
+        contrastive_temperature=0.3, multi_positive=reading,  # type: ignore[arg-type]
+    )  # fmt: skip
+    loss = NumColBERTLoss(settings, DIM, UNITS)(encoded, labels).total
+    expected = []
+    for row, mention in enumerate(mention_vectors(encoded.ungated, c).detach()[:-1]):
+        one = Conditions(*(getattr(c, name)[row : row + 1] for name in Conditions.__slots__))
+        one.query = torch.zeros(1, dtype=torch.long)
+        right = known_answers(one, d, queries=1)[0].tolist()
+        right[labels.target[c.query[row]]] = True
+        logits = [
+            float((document[mask] @ mention).max()) / 0.3
+            for document, mask in zip(encoded.documents.detach(), encoded.document_mask, strict=True)
+        ]
+        chosen = [logit for logit, p in zip(logits, right, strict=True) if p]
+        rivals = [logit for logit, p in zip(logits, right, strict=True) if not p]
+        expected.append(slow_multi_positive(chosen, rivals, reading))
+    assert loss.item() == pytest.approx(sum(expected) / len(expected), rel=1e-4, abs=1e-5)
+    loss.backward()
+    words = encoded.ungated.grad[~labels.quantity_mask]  # type: ignore[index]
+    assert (words == 0).all()  # words have no say about what the number is asked of
 
 
 @examples(20)
@@ -462,12 +495,13 @@ def toy_batch(
 
 def test_the_total_is_the_weighted_sum_of_its_parts() -> None:
     encoded, labels = toy_batch(9)
-    made = NumColBERTLoss(LossSettings(contrastive=0.1, detection=0.2, properties=0.3), DIM, UNITS)
+    made = NumColBERTLoss(LossSettings(contrastive=0.1, bound=0.4, detection=0.2, properties=0.3), DIM, UNITS)
     losses = made(encoded, labels)
     p = {name: value.item() for name, value in losses.parts.items()}
     expected = (
         p["retrieval"]
         + 0.1 * p["contrastive"]
+        + 0.4 * p["bound"]
         + 0.2 * p["detection"]
         + 0.3 * (p["unit"] + p["mantissa"] + p["exponent"] + p["operator"])
     )
@@ -487,6 +521,6 @@ def test_a_batch_without_any_condition_trains_retrieval_only() -> None:
     encoded, labels = toy_batch(4)
     c = labels.conditions
     labels.conditions = Conditions(*(getattr(c, name)[:0] for name in Conditions.__slots__))
-    losses = NumColBERTLoss(LossSettings(detection=0), DIM, UNITS)(encoded, labels)
+    losses = NumColBERTLoss(LossSettings(bound=1, detection=0), DIM, UNITS)(encoded, labels)
     assert losses.total.item() == pytest.approx(losses.parts["retrieval"].item())
     losses.total.backward()

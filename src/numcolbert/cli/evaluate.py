@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -41,7 +41,8 @@ def evaluate(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            "--by", help="Attributes to measure by, as in operator or seen,expanded together; repeatable."
+            "--by",
+            help="Attributes to measure by, as in operator, length or seen,expanded together; repeatable.",
         ),
     ] = None,
     errors: Annotated[
@@ -193,8 +194,14 @@ def _baseline_name(baseline: str | None, files: dict[str, Path]) -> str | None:
 def _slices(
     judged: Qrels, subsets: Path | None, attributes: Path | None, by: list[str] | None
 ) -> list[Slice]:
-    from numcolbert.evaluate.slices import attribute_slices, check_inside, subset_slices
-    from numcolbert.train.benchmarks import read_attributes
+    from numcolbert.evaluate.slices import (
+        LENGTH,
+        attribute_slices,
+        check_inside,
+        subset_slices,
+        with_lengths,
+    )
+    from numcolbert.train.benchmarks import read_attributes, read_questions
 
     if by and not attributes:
         raise UsageError(
@@ -202,9 +209,12 @@ def _slices(
         )
     slices: list[Slice] = []
     if attributes:
-        known = read_attributes(attributes)
-        for group in by or ["operator"]:
-            slices += attribute_slices(judged, known, [key.strip() for key in group.split(",")])
+        known: Mapping[str, Mapping[str, Any]] = read_attributes(attributes)
+        groups = [[key.strip() for key in group.split(",")] for group in by or ["operator"]]
+        if any(LENGTH in keys for keys in groups):
+            known = with_lengths(known, read_questions(attributes.parent))
+        for keys in groups:
+            slices += attribute_slices(judged, known, keys)
     if subsets:
         slices += subset_slices(subsets)
     check_inside(slices, judged)

@@ -42,6 +42,27 @@ def attribute_slices(
     return [Slice(name, judged) for name, judged in grouped.items()]
 
 
+LENGTH = "length"
+"""An attribute that every query has: how many words it is long."""
+_SHORT, _LONG = 6, 10
+
+
+def with_lengths(
+    attributes: Mapping[str, Mapping[str, Any]], questions: Iterable[tuple[str, str]]
+) -> dict[str, Mapping[str, Any]]:
+    """The attributes with a length for each of the `questions`, ids and texts."""
+    return {
+        query: {**attributes.get(query, {}), LENGTH: _in_words(len(text.split()))}
+        for query, text in questions
+    }
+
+
+def _in_words(words: int) -> str:
+    if words <= _SHORT:
+        return f"up to {_SHORT} words"
+    return f"{_LONG} words or more" if words >= _LONG else f"{_SHORT + 1} to {_LONG - 1} words"
+
+
 def _label(query: str, key: str, attributes: Mapping[str, Any]) -> str:
     """What an attribute of a query says, in words; numbers are told apart by their sign."""
     value = attributes.get(key)

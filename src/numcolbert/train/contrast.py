@@ -18,6 +18,7 @@ from numcolbert.train.labels import (
     about_the_same,
     comparable,
     contrastive_positives,
+    satisfying,
 )
 from numcolbert.train.maxsim import maxsim
 
@@ -37,23 +38,31 @@ def mention_vectors(ungated: Tensor, conditions: Conditions) -> Tensor:
     return total / weight.sum(dim=1, keepdim=True).clamp(min=1)
 
 
+def mention_scores(mentions: Tensor, documents: Tensor, document_mask: Tensor) -> Tensor:
+    """`S(c, D) = max_j q_num . d_j`, [C, D].
+
+    | input | shape | |
+    |---|---|---|
+    | `mentions` | [C, dim] | from `mention_vectors` |
+    | `documents` | [D, Td, dim] | unit vectors |
+    | `document_mask` | [D, Td] | |
+    """
+    one_token = torch.ones(len(mentions), 1, dtype=torch.bool, device=mentions.device)
+    return maxsim(mentions.unsqueeze(1), documents, one_token, document_mask)
+
+
 def contrastive_loss(
-    mentions: Tensor,
-    documents: Tensor,
-    document_mask: Tensor,
+    scores: Tensor,
     conditions: Conditions,
     quantities: DocumentQuantities,
     *,
-    scores: Tensor | None = None,
     strategy: Strategy = "unit",
     unit_match: Literal["unit", "dimension"] = "unit",
     contrast: Literal["all", "comparable"] = "all",
     multi_positive: MultiPositive = "mean_log",
     temperature: float = 0.02,
 ) -> Tensor:
-    """Multi-positive InfoNCE over `S(c, D) = max_j q_num . d_j`, mean over conditions that have a positive.
-
-    `scores` [C, D] take the place of S: see `LossSettings.mention`.
+    """Multi-positive InfoNCE over `S(c, D)`, mean over conditions that have a positive.
 
     The softmax runs over all documents, or over the comparable ones: see `LossSettings.contrast`.
 
@@ -63,19 +72,14 @@ def contrastive_loss(
 
     | input | shape | |
     |---|---|---|
-    | `mentions` | [C, dim] | from `mention_vectors` |
-    | `documents` | [D, Td, dim] | unit vectors |
-    | `document_mask` | [D, Td] | |
+    | `scores` | [C, D] | from `mention_scores`, or of its tokens: see `LossSettings.mention` |
     | `conditions`, `quantities` | C rows, [D, M] | decide the positives, see `contrastive_positives` |
 
     "separate" averages the loss of the unit set and of the numeric set; "none" gives 0.
     """
     sets = contrastive_positives(conditions, quantities, strategy, unit_match)
     if not sets or not len(conditions):
-        return mentions.sum() * 0.0
-    if scores is None:
-        one_token = torch.ones(len(mentions), 1, dtype=torch.bool, device=mentions.device)
-        scores = maxsim(mentions.unsqueeze(1), documents, one_token, document_mask)
+        return scores.sum() * 0.0
     rivals = comparable(conditions, quantities) if contrast == "comparable" else None
     losses = [
         _multi_positive_loss(scores / temperature, positives, rivals, multi_positive) for positives in sets
@@ -114,6 +118,34 @@ def _each_among_rivals(logits: Tensor, positives: Tensor) -> Tensor:
     others = logits.masked_fill(positives & has_rivals[:, None], float("-inf")).logsumexp(dim=1, keepdim=True)
     above = -F.softplus(others - logits.masked_fill(~positives, 0.0))
     return _mean_over(positives, above) * has_rivals
+
+
+def bound_loss(
+    scores: Tensor,
+    target: Tensor,
+    conditions: Conditions,
+    quantities: DocumentQuantities,
+    *,
+    multi_positive: MultiPositive = "mean_log",
+    temperature: float = 0.02,
+) -> Tensor:
+    """A quantity finds what it is asked of: InfoNCE over the same scores as `contrastive_loss`, in which the
+    right number of another concept is as wrong as a wrong number of this one.
+
+    Positives are the documents that satisfy the condition on its own concept, and the query's own positive;
+    all others of the batch are rivals. A gate that amplifies such a number amplifies its concept too.
+
+    | input | shape | |
+    |---|---|---|
+    | `scores` | [C, D] | as for `contrastive_loss` |
+    | `target` | [B] | column of each query's own positive |
+    | `conditions`, `quantities` | C rows, [D, M] | decide which documents are right |
+    """
+    if not len(conditions):
+        return scores.sum() * 0.0
+    positives = satisfying(conditions, quantities)
+    positives = positives.scatter(1, target[conditions.query][:, None], True) & conditions.real[:, None]
+    return _multi_positive_loss(scores / temperature, positives, None, multi_positive)
 
 
 def concept_loss(

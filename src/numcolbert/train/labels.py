@@ -126,10 +126,14 @@ def known_answers(conditions: Conditions, documents: DocumentQuantities, queries
 
     Queries without a condition have no known answer.
     """
+    return _meets_all(satisfying(conditions, documents), conditions.real, conditions, queries)
+
+
+def satisfying(conditions: Conditions, documents: DocumentQuantities) -> Tensor:
+    """Which documents satisfy each condition on its own concept: [C, D] bool."""
     same_dimension = documents.dimension == conditions.dimension[:, None, None]
     described = _same_pair(conditions, documents) & same_dimension
-    satisfied = (described & compares(conditions, documents)).any(dim=-1)  # [C, D]
-    return _meets_all(satisfied, conditions.real, conditions, queries)
+    return (described & compares(conditions, documents)).any(dim=-1)
 
 
 def _same_pair(conditions: Conditions, documents: DocumentQuantities) -> Tensor:

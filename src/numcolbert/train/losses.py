@@ -1,6 +1,7 @@
-"""The four losses of NumColBERT, two of our own, and their sum.
+"""The four losses of NumColBERT, three of our own, and their sum.
 
-`L = L_ret + 0.05 (L_cont + L_det + L_prop)`, and `concept_loss` and `keep_loss` where they have a weight.
+`L = L_ret + 0.05 (L_cont + L_det + L_prop)`, and `bound_loss`, `concept_loss` and `keep_loss` where they have
+a weight.
 
 Each is a function of plain tensors, so that it can be read, tested and replaced alone. `stock.py` wraps them
 for `MultiVectorEncoderTrainer`. Shapes: B queries of at most Tq tokens, D documents of at most Td tokens,
@@ -17,7 +18,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from numcolbert.data.triple import OPERATORS
-from numcolbert.train.contrast import MultiPositive, concept_loss, contrastive_loss, mention_vectors
+from numcolbert.train.contrast import (
+    MultiPositive,
+    bound_loss,
+    concept_loss,
+    contrastive_loss,
+    mention_scores,
+    mention_vectors,
+)
 from numcolbert.train.labels import Conditions, DocumentQuantities, Strategy, condition_counts
 from numcolbert.train.maxsim import maxsim
 
@@ -30,6 +38,7 @@ class LossSettings:
     contrastive: float = 0.05
     detection: float = 0.05
     properties: float = 0.05
+    bound: float = 0.0
     concept: float = 0.0
     keep: float = 0.0
     positives: Strategy = "unit"
@@ -38,8 +47,8 @@ class LossSettings:
     """Which documents of the batch a condition's positives are told from: all, or those alone that hold a
     quantity of its dimension, so that with joint positives nothing but the size of the number decides."""
     mention: Literal["mean", "tokens"] = "mean"
-    """How the contrastive loss compares a quantity: by the mean of its vectors, as in the paper, or token by
-    token, as a search does."""
+    """How the contrastive and the bound loss compare a quantity: by the mean of its vectors, as in the paper,
+    or token by token, as a search does."""
     multi_positive: MultiPositive = "mean_log"
     """What several positives of a condition or a concept have in common: see `contrastive_loss`."""
     concept_multi_positive: Literal["", "mean_log", "log_sum", "each_log"] = ""
@@ -239,14 +248,14 @@ class NumColBERTLoss(nn.Module):
         total = s.retrieval * retrieval
         parts = {"retrieval": retrieval.detach()}
         mentions = mention_vectors(batch.ungated, labels.conditions)
-        if s.contrastive and s.positives != "none":
+        contrasted = bool(s.contrastive) and s.positives != "none"
+        if contrasted or s.bound:
+            number_scores = self._mention_scores(batch, labels.conditions, mentions)
+        if contrasted:
             contrastive = contrastive_loss(
-                mentions,
-                batch.documents,
-                batch.document_mask,
+                number_scores,
                 labels.conditions,
                 labels.quantities,
-                scores=self._mention_scores(batch, labels.conditions),
                 strategy=s.positives,
                 unit_match=s.unit_match,
                 contrast=s.contrast,
@@ -255,6 +264,17 @@ class NumColBERTLoss(nn.Module):
             )
             total = total + s.contrastive * contrastive
             parts["contrastive"] = contrastive.detach()
+        if s.bound:
+            bound = bound_loss(
+                number_scores,
+                labels.target,
+                labels.conditions,
+                labels.quantities,
+                multi_positive=s.multi_positive,
+                temperature=s.contrastive_temperature,
+            )
+            total = total + s.bound * bound
+            parts["bound"] = bound.detach()
         if s.concept:
             words = batch.word_mask & ~labels.quantity_mask
             word_scores = batch.word_scores
@@ -293,10 +313,10 @@ class NumColBERTLoss(nn.Module):
             parts |= {name: loss.detach() for name, loss in properties.items()}
         return Losses(total, parts)
 
-    def _mention_scores(self, batch: EncodedBatch, conditions: Conditions) -> Tensor | None:
-        """Mean of the best matches of each quantity's tokens, [C, D]; None where their mean is compared."""
+    def _mention_scores(self, batch: EncodedBatch, conditions: Conditions, mentions: Tensor) -> Tensor:
+        """The best match of each quantity's mean vector, or the mean of its tokens' best matches, [C, D]."""
         if self.settings.mention == "mean":
-            return None
+            return mention_scores(mentions, batch.documents, batch.document_mask)
         scores = batch.mention_scores
         if scores is None:
             own = batch.ungated[conditions.query]
