@@ -1,12 +1,13 @@
-"""Attention over packed sequences, in two ways.
+"""Attention over packed sequences, in three ways.
 
-`varlen` is flash attention on the packed stream as it lies. `bucketed` pads groups of sequences of similar
-length and runs the ordinary kernel: it works on every device and with MPNet's position bias.
+`short` and `varlen` work on the packed stream as it lies, with a kernel of our own for short sequences and
+with flash attention. `bucketed` pads groups of sequences of similar length and runs the ordinary kernel: it
+works on every device and with MPNet's position bias.
 """
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -16,9 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from numcolbert.errors import UsageError
+from numcolbert.train.kernel_check import has_kernels, kernel_works, nearly_equal
 from numcolbert.train.layout import Layout, PaddedGroups, make_layout, pad_in_groups
-
-log = logging.getLogger(__name__)
 
 PADDING = -1e4
 """Added to the scores of padded keys, whose weight is then 0."""
@@ -67,16 +67,32 @@ class BucketedAttention:
         return groups.collect(torch.cat(done))
 
 
-class VarlenAttention:
+class _StreamAttention:
+    """On the stream as it lies; knows no position bias."""
+
+    def prepare(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> Layout:  # noqa: ARG002
+        if bias is not None:
+            raise UsageError(
+                "Attention on packed streams takes no position bias.", hint="set run.attention = 'bucketed'"
+            )
+        return layout
+
+
+class ShortAttention(_StreamAttention):
+    def __init__(self) -> None:
+        from numcolbert.train.short_attention import short_attention
+
+        self._kernel = short_attention
+
+    def __call__(self, qkv: Tensor, layout: Layout, /) -> Tensor:
+        return self._kernel(qkv, layout.starts)
+
+
+class VarlenAttention(_StreamAttention):
     def __init__(self) -> None:
         from torch.nn.attention.varlen import varlen_attn
 
         self._kernel: Any = varlen_attn
-
-    def prepare(self, layout: Layout, bias: Tensor | None, dtype: torch.dtype) -> Layout:  # noqa: ARG002
-        if bias is not None:
-            raise UsageError("Flash attention takes no position bias.", hint="set run.attention = 'bucketed'")
-        return layout
 
     def __call__(self, qkv: Tensor, layout: Layout, /) -> Tensor:
         starts, longest = layout.starts, layout.longest
@@ -84,44 +100,36 @@ class VarlenAttention:
         return out
 
 
-def difference(made: Tensor, expected: Tensor) -> float:
-    """As a share of the whole, and not of each entry."""
-    apart = (made.detach().float() - expected.detach().float()).norm()
-    return float(apart / expected.detach().float().norm())
+ON_STREAMS: dict[str, Callable[[], Attention]] = {"short": ShortAttention, "varlen": VarlenAttention}
+"""Fastest first."""
 
 
-def nearly_equal(made: Tensor, expected: Tensor) -> bool:
-    """Equal up to what half precision loses."""
-    return difference(made, expected) <= 0.05
-
-
-def varlen_works(device: torch.device, dtype: torch.dtype, heads: int, head_dim: int) -> bool:
+def works(
+    make: Callable[[], Attention], device: torch.device, dtype: torch.dtype, heads: int, head_dim: int
+) -> bool:
     """Try a small forward and backward, with an empty sequence in it, against the bucketed way."""
-    if device.type != "cuda" or dtype not in (torch.bfloat16, torch.float16):
-        return False
-    try:
-        lengths = np.array([5, 0, 17, 32, 10])
-        layout = make_layout(lengths, longest=64, device=device)
-        shape = (int(lengths.sum()), 3, heads, head_dim)
-        qkv = torch.randn(shape, device=device, dtype=dtype).requires_grad_()
-        results = []
-        ways: tuple[Attention, ...] = (VarlenAttention(), BucketedAttention())
-        for attention in ways:
-            out = attention(qkv, attention.prepare(layout, None, dtype))
-            (gradient,) = torch.autograd.grad(out.float().square().sum(), qkv)
-            results.append((out.float(), gradient.float()))
-        (out, gradient), (expected, expected_gradient) = results
-        agree = nearly_equal(out, expected) and nearly_equal(gradient, expected_gradient)
-    except Exception as error:  # noqa: BLE001  whatever a kernel throws means: use the other way
-        log.info("variable-length attention is not available: %s", error)
-        return False
-    if not agree:
-        log.warning("variable-length attention gives other results than the ordinary kernel; not used")
-    return agree
+    name = getattr(make, "__name__", "attention")
+    return has_kernels(device, dtype) and kernel_works(
+        name, lambda: agrees(make(), device, dtype, heads, head_dim)
+    )
+
+
+def agrees(attention: Attention, device: torch.device, dtype: torch.dtype, heads: int, head_dim: int) -> bool:
+    """Whether results and gradients are those of the bucketed way."""
+    lengths = np.array([5, 0, 17, 96, 10])
+    layout = make_layout(lengths, longest=128, device=device)
+    shape = (int(lengths.sum()), 3, heads, head_dim)
+    qkv = torch.randn(shape, device=device, dtype=dtype).requires_grad_()
+    results = []
+    for way in (attention, BucketedAttention()):
+        out = way(qkv, way.prepare(layout, None, dtype))
+        (gradient,) = torch.autograd.grad(out.float().square().sum(), qkv)
+        results.append((out, gradient))
+    return all(nearly_equal(ours, theirs) for ours, theirs in zip(*results, strict=True))
 
 
 def choose_attention(
-    wanted: Literal["auto", "varlen", "bucketed"],
+    wanted: Literal["auto", "short", "varlen", "bucketed"],
     *,
     device: torch.device,
     dtype: torch.dtype,
@@ -129,13 +137,13 @@ def choose_attention(
     head_dim: int,
     biased: bool,
 ) -> Attention:
-    if wanted == "bucketed":
-        return BucketedAttention()
-    if not biased and varlen_works(device, dtype, heads, head_dim):
-        return VarlenAttention()
-    if wanted == "varlen":
+    if not biased and wanted != "bucketed":
+        for name, make in ON_STREAMS.items():
+            if wanted in ("auto", name) and works(make, device, dtype, heads, head_dim):
+                return make()
+    if wanted in ON_STREAMS:
         raise UsageError(
-            "Variable-length attention does not work on this machine or with this backbone.",
+            f"Attention '{wanted}' does not work on this machine or with this backbone.",
             hint="set run.attention = 'auto' or 'bucketed'",
         )
     return BucketedAttention()

@@ -18,7 +18,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from numcolbert.errors import ModelError
-from numcolbert.train.attention import Attention, choose_attention, difference, nearly_equal
+from numcolbert.train.attention import Attention, choose_attention
+from numcolbert.train.kernel_check import difference, nearly_equal
 from numcolbert.train.layout import Layout, make_layout
 from numcolbert.train.packing import flat_ids
 
@@ -42,7 +43,7 @@ class PackedSettings:
     """How a packed encoder computes; nothing here changes what it computes."""
 
     dtype: torch.dtype = torch.float32
-    attention: Literal["auto", "varlen", "bucketed"] = "auto"
+    attention: Literal["auto", "short", "varlen", "bucketed"] = "auto"
     compile_layers: bool = False
     dropout: float = 0.0
     """While it trains."""

@@ -43,7 +43,7 @@ class RunSettings:
     seed: int = 1
     device: str = "auto"
     precision: Literal["bf16", "fp32"] = "bf16"
-    attention: Literal["auto", "varlen", "bucketed"] = "auto"
+    attention: Literal["auto", "short", "varlen", "bucketed"] = "auto"
     compile: Literal["auto", "on", "off"] = "auto"
     log_every: int = 50
     tensorboard: bool = False
