@@ -100,6 +100,8 @@ def test_a_value_made_for_a_condition_meets_it_or_does_not(
 def test_strict_bounds_are_violated_by_the_threshold_itself_now_and_then() -> None:
     for operator, wanted in ((">", False), ("<", False), (">=", True), ("<=", True)):
         assert any(value_for(operator, 50.0, 50.0, wanted, Random(s), 0.5) == 50.0 for s in range(100))
+        assert value_for(operator, 50.0, 50.0, wanted, Random(0), 0.5, at=1.0) == 50.0
+        assert value_for(operator, 50.0, 50.0, not wanted, Random(0), 0.5, at=1.0) != 50.0
 
 
 def test_units_convert_and_distant_ones_are_not_offered() -> None:

@@ -134,6 +134,7 @@ def stream(**options) -> TripleStream:
 
 
 shares = st.floats(0, 1)
+ONLY_TWINS = NegativeShares(observed=0, twin=1, rewritten=0, other_concept=0, unit=0, random=0)
 
 
 @examples(25)
@@ -166,6 +167,25 @@ def test_the_positive_satisfies_every_condition_and_the_negative_does_not(
         assert all(meets(c, triple.positive) for c in triple.conditions), triple
         assert not all(meets(c, triple.negative) for c in triple.conditions), triple
         assert triple.positive.text != triple.negative.text
+
+
+@pytest.mark.parametrize("source", ["tiny", "attributes"])
+def test_more_strict_bounds_are_violated_by_the_threshold_itself(source: str) -> None:
+    def share(at: float) -> float:
+        settings = TripleSettings(negatives=ONLY_TWINS, at_threshold=at, query_other_unit=0.0)
+        strict = [
+            (triple, condition)
+            for triple in stream(seed=3, mix={source: 1.0}, settings=settings).next_block(600)
+            for condition in triple.conditions
+            if condition.operator in ("<", ">") and len(triple.conditions) == 1
+        ]
+        hits = [
+            (c.pair, pytest.approx(c.base_value)) in [(q.pair, q.base_value) for q in t.negative.quantities]
+            for t, c in strict
+        ]
+        return sum(hits) / len(hits)
+
+    assert share(0.0) < 0.05 < 0.6 < share(0.9)
 
 
 def test_vocabulary_and_conditions_agree() -> None:
@@ -260,8 +280,7 @@ def test_a_variant_that_names_a_held_out_pair_is_not_asked_for() -> None:
 
 
 def test_twins_differ_in_the_number_alone() -> None:
-    only_twins = NegativeShares(observed=0, twin=1, rewritten=0, other_concept=0, unit=0, random=0)
-    settings = TripleSettings(negatives=only_twins, positive_other_unit=0, two_conditions=0)
+    settings = TripleSettings(negatives=ONLY_TWINS, positive_other_unit=0, two_conditions=0)
     triples = stream(settings=settings, mix={"tiny": 1.0}).next_block(500)
     twins = 0
     for triple in triples:

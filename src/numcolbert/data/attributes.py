@@ -182,8 +182,7 @@ class AttributeSource:
             digits = 12 if unit is asked_unit else rng.choice((3, 4, 6))
             low = round_to((condition.base_value - unit.offset) / unit.factor, digits)
             high = round_to((condition.base_high - unit.offset) / unit.factor, digits)
-            near, whole = self.settings.near_threshold, attribute.whole
-            value = value_for(condition.operator, low, high, wanted, rng, near, whole=whole)
+            value = self._value(condition, low, high, wanted, attribute, rng)
             if attribute.whole and value < 1:
                 continue
             base = value * unit.factor + unit.offset
@@ -201,9 +200,19 @@ class AttributeSource:
         """The frame beside a number that would satisfy the condition if it were the thing's own."""
         low = (condition.base_value - unit.offset) / unit.factor
         high = (condition.base_high - unit.offset) / unit.factor
-        near, whole = self.settings.near_threshold, attribute.whole
-        value = value_for(condition.operator, low, high, True, rng, near, whole=whole)
-        return compared(frame, value, unit, rng)
+        return compared(frame, self._value(condition, low, high, True, attribute, rng), unit, rng)
+
+    def _value(
+        self,
+        condition: QueryCondition,
+        low: float,
+        high: float,
+        wanted: bool,
+        attribute: Attribute,
+        rng: Random,
+    ) -> float:
+        near, at = self.settings.near_threshold, self.settings.at_threshold
+        return value_for(condition.operator, low, high, wanted, rng, near, at=at, whole=attribute.whole)
 
     def _filled(self, frame: Frame, pair: int, unit: Unit, value: float, rng: Random) -> Passage:
         quantities = [

@@ -171,9 +171,14 @@ def value_for(
     rng: Random,
     near: float,
     *,
+    at: float = 0.15,
     whole: bool = False,
 ) -> float:
-    """A value that satisfies the condition (`wanted`) or violates it, often close to the threshold."""
+    """A value that satisfies the condition (`wanted`) or violates it, often close to the threshold.
+
+    With probability `at` it is the threshold itself, where that satisfies an inclusive bound or violates a
+    strict one; for `near` see `value_beside`.
+    """
     if operator == "range":
         if wanted:
             inside = round_to(rng.uniform(low, high), 3)
@@ -186,6 +191,6 @@ def value_for(
     if operator == "=":
         return low if wanted else value_beside(low, rng.choice((-1, 1)), rng, near, whole=whole)
     above = (operator[0] == ">") == wanted
-    if (operator in (">=", "<=")) == wanted and rng.random() < 0.15:
-        return low  # the threshold itself: satisfies an inclusive bound, violates a strict one
+    if (operator in (">=", "<=")) == wanted and rng.random() < at:
+        return low
     return value_beside(low, 1 if above else -1, rng, near, whole=whole)

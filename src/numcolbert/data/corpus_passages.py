@@ -17,6 +17,7 @@ from numcolbert.data.triple import (
     passage_satisfies,
     satisfies,
 )
+from numcolbert.data.triple_settings import TripleSettings
 from numcolbert.data.vocabulary import Vocabulary
 from numcolbert.data.writing import round_to, write_quantity
 
@@ -54,10 +55,10 @@ def _common_units(table: MentionTable, vocabulary: Vocabulary) -> list[Unit]:
 
 
 class CorpusPassages:
-    def __init__(self, table: MentionTable, vocabulary: Vocabulary, near_threshold: float) -> None:
+    def __init__(self, table: MentionTable, vocabulary: Vocabulary, settings: TripleSettings) -> None:
         self._table = table
         self._vocabulary = vocabulary
-        self._near = near_threshold
+        self._near, self._at = settings.near_threshold, settings.at_threshold
         self._common = _common_units(table, vocabulary)
         self._currencies = [u for u in self._common if u.dimension.startswith("currency:")]
         plain = [u for u in self._currencies if "/" not in u.name]
@@ -94,7 +95,7 @@ class CorpusPassages:
         whole = unit.dimension.startswith("count")
         is_share = unit.dimension == "percent" and 0 <= old <= 100
         for _ in range(TRIES):
-            new = value_for(condition.operator, low, high, wanted, rng, self._near, whole=whole)
+            new = value_for(condition.operator, low, high, wanted, rng, self._near, at=self._at, whole=whole)
             if is_share and new > 100 and rng.random() < _SHARES_KEPT:
                 continue  # a share of a whole stays one, mostly: growth may pass a hundred
             changed = rewrite_value(text, span, old, new, rng)

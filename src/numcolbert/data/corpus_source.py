@@ -67,7 +67,7 @@ class CorpusSource:
         self._styles = {
             flag: QueryStyle(long_share=settings.long_queries, distractor=flag) for flag in (False, True)
         }
-        self._passages = CorpusPassages(table, vocabulary, settings.near_threshold)
+        self._passages = CorpusPassages(table, vocabulary, settings)
         self._sentence_count = len(pool.sentences)
 
     def subject(self, rng: Random) -> int:

@@ -68,6 +68,9 @@ class TripleSettings:
     """Share of positives restated in another unit of the dimension."""
     near_threshold: float = 0.6
     """Share of drawn values that lie close to the threshold or share its digits."""
+    at_threshold: float = 0.15
+    """Share of values drawn to violate a strict bound, or to satisfy an inclusive one, that are the threshold
+    itself."""
     observed_threshold: float = 0.4
     """Share of thresholds that are a value observed for the pair, not a drawn one."""
     query_other_unit: float = 0.2
