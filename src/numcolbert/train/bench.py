@@ -33,6 +33,8 @@ class Profile:
     attention: str
     compiled: bool
     batch: int
+    fused_maxsim: bool = False
+    """Whether the best matches come from a kernel and not from matrix products."""
     tokens_per_triple: float = 0.0
     triples_per_s: float = 0.0
     tokens_per_s: float = 0.0
@@ -80,7 +82,7 @@ def profile(
 def report(found: Profile) -> str:
     """Lines for people."""
     lines = [
-        f"device            {found.device}, {found.attention}, compiled: {found.compiled}",
+        f"device            {found.device}, {ways(found)}",
         f"batch             {found.batch} triples of {found.tokens_per_triple} tokens",
         f"training          {found.triples_per_s:,.0f} triples/s   {found.tokens_per_s:,.0f} tokens/s",
         f"data alone        {found.data_alone:,.0f} triples/s",
@@ -98,6 +100,11 @@ def report(found: Profile) -> str:
             lines.append(f"{title:70} {'ms/step':>8} {'calls':>6}")
             lines += [f"{name:70} {ms:8.3f} {calls:6.1f}" for name, ms, calls in rows]
     return "\n".join(lines)
+
+
+def ways(found: Profile) -> str:
+    """How the parts of a step are computed."""
+    return f"{found.attention}, compiled: {found.compiled}, fused MaxSim: {found.fused_maxsim}"
 
 
 def stopwatch() -> Say:

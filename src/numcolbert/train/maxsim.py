@@ -68,7 +68,7 @@ class _BestTokens(torch.autograd.Function):
     ) -> Tensor:
         batch, query_tokens, dim = queries.shape
         rows = queries.flatten(0, 1)
-        kernel = _kernel(queries.device, queries.dtype, dim)
+        kernel = match_kernel(queries.device, queries.dtype, dim)
         if kernel is None:
             best, winner = in_chunks(rows, documents, document_mask, chunk_elements)
         else:
@@ -117,7 +117,7 @@ def in_chunks(queries: Tensor, documents: Tensor, document_mask: Tensor, chunk_e
 
 
 @cache
-def _kernel(device: torch.device, dtype: torch.dtype, dim: int) -> Callable[..., Matches] | None:
+def match_kernel(device: torch.device, dtype: torch.dtype, dim: int) -> Callable[..., Matches] | None:
     """The kernel that does the same in one pass, where it works; tried once."""
     if not has_kernels(device, dtype):
         return None

@@ -12,7 +12,8 @@ import torch
 from torch import nn
 
 from numcolbert.train.batches import Batch, BatchStream
-from numcolbert.train.bench import Profile, Say
+from numcolbert.train.bench import Profile, Say, ways
+from numcolbert.train.maxsim import match_kernel
 from numcolbert.train.recipe import Recipe
 from numcolbert.train.replay import GradientStep
 from numcolbert.train.schedule import Budget
@@ -37,8 +38,9 @@ def measure(recipe: Recipe, seconds: float, *, stock: bool, detailed: bool, say:
         attention=type(encoder.attention).__name__,
         compiled=encoder.compiled,
         batch=recipe.optimiser.batch,
+        fused_maxsim=match_kernel(trainer.device, encoder.dtype, encoder.dim) is not None,
     )
-    say(f"model on {found.device}, {found.attention}, compiled: {found.compiled}")
+    say(f"model on {found.device}, {ways(found)}")
     feed = FeedSettings(recipe.data, trainer.text, recipe.optimiser.batch, run.seed)
     with BatchStream(feed, trainer.device) as batches:
         batch = next(batches)
