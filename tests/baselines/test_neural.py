@@ -469,3 +469,15 @@ def test_heads_learn_faster_than_the_backbone(backbone: str) -> None:
         assert {rates[id(p)] for _, p in of_backbone} == {0.01}
         assert rates[id(head)] == pytest.approx(0.03)
         assert all(id(p) not in rates for n, p in pretrained.named_parameters() if "pooler" in n)
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.1])
+def test_the_vectors_of_words_may_learn_slowly_or_not_at_all(backbone: str, factor: float) -> None:
+    deepquant, _ = build_deepquant(backbone)
+    step = DeepQuantStep(PackedDeepQuant(deepquant), 0.05)
+    settings = OptimiserSettings(lr=0.01, embedding_factor=factor)
+    optimiser = make_optimiser(step, settings, torch.device("cpu"))
+    rates = {id(p): group["lr"] for group in optimiser.param_groups for p in group["params"]}
+    words = deepquant.backbone.embeddings.word_embeddings.weight
+    assert rates.get(id(words), 0.0) == pytest.approx(0.01 * factor) and words.requires_grad == (factor > 0)
+    assert rates[id(deepquant.backbone.embeddings.position_embeddings.weight)] == 0.01

@@ -17,24 +17,32 @@ def make_optimiser(module: nn.Module, settings: OptimiserSettings, device: torch
     What belongs to a backbone is known by its name. Its pooler, a sentence vector that none of our models has
     a use for, is frozen.
     """
-    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    groups: dict[tuple[float, bool], list[nn.Parameter]] = {}
     for name, parameter in module.named_parameters():
-        if "pooler" in name:
-            parameter.requires_grad_(False)
+        factor = _factor(name, settings)
+        parameter.requires_grad_(parameter.requires_grad and factor > 0)
         if parameter.requires_grad:
-            pretrained, matrix = ".backbone." in f".{name}", parameter.ndim > 1
-            groups.setdefault((pretrained, matrix), []).append(parameter)
+            groups.setdefault((factor, parameter.ndim > 1), []).append(parameter)
     listed: list[dict[str, Any]] = [
         {
             "params": parameters,
-            "lr": settings.lr if pretrained else settings.lr * settings.head_factor,
+            "lr": settings.lr * factor,
             "weight_decay": settings.weight_decay if matrix else 0.0,
         }
-        for (pretrained, matrix), parameters in groups.items()
+        for (factor, matrix), parameters in groups.items()
     ]
     for group in listed:
         group["highest_lr"] = group["lr"]
     return torch.optim.AdamW(listed, betas=(settings.beta1, settings.beta2), fused=device.type == "cuda")
+
+
+def _factor(name: str, settings: OptimiserSettings) -> float:
+    """What the learning rate is multiplied by for the parameter of this name."""
+    if "pooler" in name:
+        return 0.0
+    if ".backbone." not in f".{name}":
+        return settings.head_factor
+    return settings.embedding_factor if "word_embeddings" in name else 1.0
 
 
 def set_rates(optimiser: torch.optim.Optimizer, factor: float) -> None:

@@ -27,6 +27,8 @@ class OptimiserSettings:
     batch: int = 256
     lr: float = 5e-5
     head_factor: float = 10.0
+    embedding_factor: float = 1.0
+    """How fast the vectors of words learn beside the rest of the backbone; 0 leaves them as they are."""
     weight_decay: float = 0.01
     beta1: float = 0.9
     beta2: float = 0.999
@@ -181,6 +183,7 @@ def _check(recipe: Recipe) -> None:
             raise UsageError(f"{name} is {number}.", hint="it must be positive")
     for name, number in [
         ("optimiser.head_factor", optimiser.head_factor),
+        ("optimiser.embedding_factor", optimiser.embedding_factor),
         ("optimiser.weight_decay", optimiser.weight_decay),
         ("data.workers", data.workers),
         ("run.seed", run.seed),
