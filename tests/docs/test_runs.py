@@ -210,3 +210,12 @@ def test_which_part_of_a_query_prefers_a_wrong_hit(script: Script) -> None:
     corpus = parts.Corpus(Path("c"), list("abcd"), list("ABCD"))
     kept = parts.cut(corpus, ["c"], 1, seed=1)
     assert len(kept.ids) == 2 and "c" in kept.ids and [name.upper() for name in kept.ids] == kept.texts
+
+
+def test_runs_that_err_in_other_places_are_better_together(script: Script, tmp_path: Path) -> None:
+    fused = script("fused_runs").fused
+    first, second = {"q": {"a": 9.0, "b": 8.0, "c": 1.0}}, {"q": {"b": 0.3, "d": 0.2, "a": 0.1}}
+    together = fused([first, second])["q"]
+    assert list(together) == ["b", "a", "d", "c"]  # d lacks in the first run, c in the second
+    assert together["b"] == pytest.approx(0.5620 + 1.2247, abs=1e-3)
+    assert fused([{"q": {"a": 1.0}}, {}]) == {"q": {"a": 0.0}}  # one hit has no spread
