@@ -145,6 +145,29 @@ def test_the_right_unit_is_no_sign_of_the_right_thing() -> None:
     assert crossed / len(triples) > 0.5
 
 
+def test_a_usual_figure_of_another_kind_is_no_answer() -> None:
+    settings = TripleSettings(two_conditions=0.0, other_kinds=1.0, other_kinds_usual=1.0)
+    made = TripleStream([], seed=8, settings=settings)
+    usual = {
+        (a.name, a.dimension): [v * a.units[0].factor + a.units[0].offset for v in (a.low, a.high)]
+        for domain in domains()
+        for a in domain.attributes
+    }
+    inside = 0
+    triples = made.next_block(400)
+    for triple in triples:
+        (condition,) = triple.conditions
+        told = [q for q in triple.negative.quantities if q.dimension == condition.dimension and q.pair >= 0]
+        low, high = condition.base_value, condition.base_high
+        right = [q for q in told if satisfies(condition.operator, q.base_value, low, high)]
+        assert right and all(q.pair != condition.pair for q in told)
+        low, high = usual[made.pairs[right[0].pair]]
+        inside += low * 0.9 <= right[0].base_value <= high * 1.1
+    assert inside / len(triples) > 0.6  # an exact figure is seldom a usual one elsewhere
+    asked = {made.pairs[t.conditions[0].pair][0] for t in triples}
+    assert any("river" in name for name in asked), "also where nothing else is called alike"
+
+
 def test_sentences_with_a_reference_read_back() -> None:
     rng = Random(9)
     wrong = []

@@ -293,10 +293,45 @@ class AttributeSource:
     def _of_another_kind(self, domain: Domain, attribute: Attribute, rng: Random) -> Triple | None:
         """The right number of another kind of thing: an aircraft's speed where ships are asked for."""
         made = self._condition(attribute, self._operator(rng), rng)
-        rivals = self._namesakes(domain, attribute)
-        if made is None or not rivals:
+        if made is None:
             return None
         condition, asked = made
+        if self.settings.other_kinds_usual and rng.random() < self.settings.other_kinds_usual:
+            negative = self._usual_elsewhere(domain, attribute, condition, rng)
+            if negative is not None:
+                frame = make_frame(domain, attribute, rng, named_with_kind(domain, rng))
+                positive = self._passage(frame, attribute, condition, asked.unit, True, rng)
+                if positive is None:
+                    return None
+                return self._triple(domain, attribute, [asked], [condition], positive, negative, rng)
+        return self._of_a_namesake(domain, attribute, condition, asked, rng)
+
+    def _usual_elsewhere(
+        self, domain: Domain, attribute: Attribute, condition: QueryCondition, rng: Random
+    ) -> Passage | None:
+        """A figure that is usual for another kind of thing and satisfies the condition: how far an aircraft
+        flies, where long rivers are asked for. None where no such figure was drawn.
+        """
+        others = [one for one in self._by_dimension[attribute.dimension] if one[0] is not domain]
+        for _ in range(_TRIES if others else 0):
+            other_domain, other = rng.choice(others)
+            unit = rng.choice(other.units)
+            value = round_to(convert(other.plausible(rng), other.units[0], unit), 3)
+            base = value * unit.factor + unit.offset
+            doubtful = is_borderline(base, condition.base_value) or is_borderline(base, condition.base_high)
+            if doubtful or not satisfies(condition.operator, base, condition.base_value, condition.base_high):
+                continue
+            frame = make_frame(other_domain, other, rng, named_with_kind(other_domain, rng))
+            return self._filled(frame, self._pair[other], unit, value, rng)
+        return None
+
+    def _of_a_namesake(
+        self, domain: Domain, attribute: Attribute, condition: QueryCondition, asked: Asked, rng: Random
+    ) -> Triple | None:
+        """The right number, written into a sentence about a thing whose attribute is called alike."""
+        rivals = self._namesakes(domain, attribute)
+        if not rivals:
+            return None
         own_units: Sequence[Unit] = ()
         other_units: Sequence[Unit] = ()
         if self.settings.other_kinds_converted and rng.random() < self.settings.other_kinds_converted:

@@ -98,6 +98,9 @@ class TripleSettings:
     other_kinds_converted: float = 0.0
     """Share of these whose query asks in the negative's unit and not in the positive's: the right unit is no
     sign of the right thing."""
+    other_kinds_usual: float = 0.0
+    """Share of these whose negative tells a figure that is usual for its own kind, of any kind that has one
+    in the dimension asked for: how far an aircraft flies where long rivers are asked for."""
     unnamed: float = 0.0
     """Share of triples about attributes whose query does not name the concept, but says it with a verb or a
     comparative: "ships that make more than 30 knots", "ships faster than 30 knots"."""
