@@ -126,15 +126,15 @@ def commands_of(run: Run, plan: Plan, work: Path, seconds: float = math.inf) -> 
 def _averaged(run: Run) -> list[list[str]]:
     trained, made = f"WORK/runs/{run.after}", ["-o", "RUN/model", AGAIN]
     shares, lengths = list(map(str, run.shares)), list(map(str, run.gate_lengths))
+    depth = [] if run.keep_depth == USUAL_DEPTH else ["--depth", str(run.keep_depth)]
     if len(shares) > 1 or len(lengths) > 1:
         gates = ["--gate-lengths", *lengths] if lengths else []
         tried = ["--shares", *shares, *gates]
-        average = ["-m", "numcolbert.train.choose", trained, "CHOSEN_ON", *tried, *made]
-    else:
-        gates = ["--gate-length", *lengths] if lengths else []
-        average = ["-m", "numcolbert.train.average", trained, "--share", *shares, *gates, *made]
-    rank = ["-m", "numcolbert.train.evaluate", "RUN/model", "BENCHMARKS", "-o", "RUN/runs"]
-    return [average, rank if run.keep_depth == USUAL_DEPTH else [*rank, "--depth", str(run.keep_depth)]]
+        rank = ["--rank", "BENCHMARKS", "--runs", "RUN/runs", *depth]
+        return [["-m", "numcolbert.train.choose", trained, "CHOSEN_ON", *tried, *made, *rank]]
+    gates = ["--gate-length", *lengths] if lengths else []
+    average = ["-m", "numcolbert.train.average", trained, "--share", *shares, *gates, *made]
+    return [average, ["-m", "numcolbert.train.evaluate", "RUN/model", "BENCHMARKS", "-o", "RUN/runs", *depth]]
 
 
 def in_folders(text: str, run: Run, work: Path) -> str:

@@ -21,6 +21,7 @@ from numcolbert.train.evaluate import Ranker, collect, evaluate
 from numcolbert.train.journal import read_log
 from numcolbert.train.recipe import load_recipe
 from numcolbert.train.trainer import train
+from numcolbert.train.trec import read_run
 
 SMALL = ColBERTSettings(dim=16, query_length=16, document_length=24)
 
@@ -144,6 +145,18 @@ def test_the_chosen_share_and_gate_are_the_best_of_those_tried(
         model = averaged_run(trained, one["share"], one["gate_length"])
         [result] = evaluate(Ranker.of(model), collect([benchmark_folder], suites=False))
         assert one["by_benchmark"] == {result.name: pytest.approx(result.scores["gated"]["nDCG@10"])}
+    # What is ranked after the choice is ranked by the model that was chosen.
+    ranking = ["--rank", str(benchmark_folder), "--runs", str(tmp_path / "runs"), "--depth", "12"]
+    again = [str(trained), str(benchmark_folder), *tried_with, "-o", str(tmp_path / "again")]
+    assert choose([*again, *ranking]) == 0
+    assert "detector" in capsys.readouterr().out
+    results = json.loads((tmp_path / "runs" / "results.json").read_text())
+    assert results[0]["scores"]["gated"]["nDCG@10"] == pytest.approx(choice["chosen"]["mean"], abs=1e-3)
+    run = read_run(tmp_path / "runs" / f"{results[0]['name']}.gated.trec")
+    assert max(map(len, run.values())) == 12
+    with pytest.raises(SystemExit):
+        choose([str(trained), str(benchmark_folder), "-o", str(tmp_path / "other"), *ranking[:2]])
+    assert "go together" in capsys.readouterr().err
     # A name that is taken is refused before anything is ranked.
     assert choose([str(trained), str(tmp_path / "nowhere"), *tried_with, "-o", str(tmp_path / "best")]) == 1
     assert "already exists" in capsys.readouterr().err

@@ -5,6 +5,10 @@
 ranks the queries with each share and each length of the gate's formula (see `numcolbert.train.average`; 0
 is the gate as it was trained), prints nDCG@10, and saves the model with the highest mean over the
 benchmarks. All that was tried stands beside it in choice.json.
+
+    ... --rank BENCHMARK... --runs OUT
+
+then ranks others with that model, as `numcolbert.train.evaluate` does, without reading collections again.
 """
 
 from __future__ import annotations
@@ -15,12 +19,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from numcolbert.files import refuse_existing
+from numcolbert.files import refuse_existing, storage_errors
 from numcolbert.model.checkpoint import MARK, load_checkpoint, save_checkpoint
-from numcolbert.program import parser_of, program
+from numcolbert.program import parser_of, positive, program
 from numcolbert.train.average import average, averaged_run, check_gate_length, check_share, start_of
 from numcolbert.train.benchmarks import Benchmark
-from numcolbert.train.evaluate import Corpora, Ranker, Result, collect, evaluate, held_variant
+from numcolbert.train.evaluate import (
+    DEPTH,
+    Corpora,
+    Ranker,
+    Result,
+    collect,
+    evaluate,
+    held_variant,
+    save_results,
+)
+from numcolbert.train.evaluate import table as measured_table
 from numcolbert.train.measures import Measures, as_it_ranks
 from numcolbert.train.model_setup import choose_device
 
@@ -43,11 +57,13 @@ def try_all(
     benchmarks: Sequence[Benchmark],
     shares: Sequence[float],
     gate_lengths: Sequence[int],
-    device: str = "auto",
+    device: str,
+    corpora: Corpora,
 ) -> Iterator[Tried]:
-    """Each share with each length; a model without a gate has its shares alone."""
+    """Each share with each length; a model without a gate has its shares alone. Collections are read into
+    `corpora`: their tokens are the same for all shares.
+    """
     start = start_of(run)
-    corpora: Corpora = {}  # their tokens are the same for all shares
     for share in shares:
         model = load_checkpoint(run / "model", device=str(choose_device(device)))
         average(model, start, share)
@@ -86,14 +102,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--device", default="auto")
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--overwrite", action="store_true")
+    parser.add_argument("--rank", type=Path, nargs="+", default=[], help="then these, with their suites")
+    parser.add_argument("--runs", type=Path, help="folder for their run files and results.json")
+    parser.add_argument("--depth", type=positive, default=DEPTH, help="hits a query in the run files")
     chosen = parser.parse_args(arguments)
+    if bool(chosen.rank) != bool(chosen.runs):
+        parser.error("--rank and --runs go together")
     for length in chosen.gate_lengths:
         check_gate_length(length)
     for share in chosen.shares:
         check_share(share)
     refuse_existing(chosen.out, "folder", overwrite=chosen.overwrite, mark=MARK)
-    benchmarks = collect(chosen.benchmarks, suites=False)
-    tried = list(try_all(chosen.run, benchmarks, chosen.shares, chosen.gate_lengths, chosen.device))
+    benchmarks, ranked = collect(chosen.benchmarks, suites=False), collect(chosen.rank, suites=True)
+    corpora: Corpora = {}
+    tried = list(try_all(chosen.run, benchmarks, chosen.shares, chosen.gate_lengths, chosen.device, corpora))
     best = max(tried, key=lambda one: one.mean)
     model = averaged_run(chosen.run, best.share, best.gate_length)
     save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)
@@ -101,6 +123,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     (chosen.out / CHOICE).write_text(json.dumps(choice, indent=1) + "\n", encoding="utf-8")
     sys.stdout.write(table(tried))
     sys.stdout.write(f"chosen: share {best.share:g}, gate length {best.gate_length or 'as trained'}\n")
+    if ranked:
+        ranker = Ranker.of(load_checkpoint(chosen.out, device=str(choose_device(chosen.device))))
+        ranker.corpora = corpora
+        with storage_errors(chosen.runs):
+            chosen.runs.mkdir(parents=True, exist_ok=True)
+        measured = evaluate(ranker, ranked, chosen.runs, depth=chosen.depth)
+        sys.stdout.write(measured_table(save_results(chosen.runs / "results.json", measured)) + "\n")
     return 0
 
 
