@@ -34,8 +34,9 @@ def fused(runs: Sequence[Run]) -> Run:
     together: Run = {}
     for query in dict.fromkeys(query for run in runs for query in run):
         parts = [standard(run[query]) for run in runs if run.get(query)]
+        lowest = [min(part.values()) for part in parts]
         documents = dict.fromkeys(document for part in parts for document in part)
-        sums = {d: sum(part.get(d, min(part.values())) for part in parts) for d in documents}
+        sums = {d: sum(part.get(d, low) for part, low in zip(parts, lowest, strict=True)) for d in documents}
         together[query] = best(sums, DEPTH)
     return together
 

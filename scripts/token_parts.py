@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -40,6 +40,17 @@ def pairs_in_order(scores: Scores, right: Sequence[int], wrong: Sequence[int]) -
     return float(np.mean((above > 0) + 0.5 * (above == 0)))
 
 
+def best_matches(
+    encoder: Encoder, passages: Sequence[str], queries: Sequence[str]
+) -> Iterator[tuple[QueryEncoding, Scores]]:
+    """Each query with the best match of its vectors, gates left out, in each passage: [vectors, passages]."""
+    documents = [one.vectors for one in encoder.encode_documents(passages)]
+    starts = np.cumsum([0, *map(len, documents)])[:-1]
+    every = np.concatenate(documents)
+    for query in encoder.encode_queries(queries):
+        yield query, np.maximum.reduceat(query.ungated() @ every.T, starts, axis=1)
+
+
 def shares(
     encoder: Encoder,
     benchmark: Benchmark,
@@ -48,13 +59,10 @@ def shares(
 ) -> dict[str, float]:
     corpus = read_corpus(benchmark.corpus_path)
     row = {name: number for number, name in enumerate(corpus.ids)}
-    documents = [one.vectors for one in encoder.encode_documents(corpus.texts)]
-    starts = np.cumsum([0, *map(len, documents)])[:-1]
-    every = np.concatenate(documents)
     found = defaultdict[str, list[float]](list)
     ranked: dict[float, dict[str, list[str]]] = {weight: {} for weight in weights}
-    for name, query in zip(benchmark.query_ids, encoder.encode_queries(benchmark.query_texts), strict=True):
-        best = np.maximum.reduceat(query.ungated() @ every.T, starts, axis=1)  # [vectors, documents]
+    matched = best_matches(encoder, corpus.texts, benchmark.query_texts)
+    for name, (query, best) in zip(benchmark.query_ids, matched, strict=True):
         right = [row[document] for document, value in about.get(name, {}).items() if value > 0]
         wrong = [row[document] for document, value in about.get(name, {}).items() if value == 0]
         known = benchmark.attributes[name]

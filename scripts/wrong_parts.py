@@ -25,7 +25,7 @@ from numcolbert.evaluate.wrong_hits import read_about
 from numcolbert.model.encoder import Encoder
 from numcolbert.program import parser_of, program
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus
-from token_parts import is_number
+from token_parts import best_matches, is_number
 
 About = Mapping[str, Mapping[str, int]]
 
@@ -66,14 +66,14 @@ def wrong_hits(
 
 def found_in(encoder: Encoder, benchmark: Benchmark, corpus: Corpus, about: About) -> list[WrongHit]:
     place = {name: row for row, name in enumerate(corpus.ids)}
-    documents = [one.vectors for one in encoder.encode_documents(corpus.texts)]
-    starts = np.cumsum([0, *map(len, documents)])[:-1]
-    every = np.concatenate(documents)
     found: list[WrongHit] = []
-    for name, query in zip(benchmark.query_ids, encoder.encode_queries(benchmark.query_texts), strict=True):
-        best = np.maximum.reduceat(query.ungated() @ every.T, starts, axis=1)  # [vectors, passages]
+    matched = best_matches(encoder, corpus.texts, benchmark.query_texts)
+    for name, (query, best) in zip(benchmark.query_ids, matched, strict=True):
         best *= query.gates[:, None]
-        is_quantity = is_number(query, benchmark.attributes[name]["span"])
+        marks = [is_number(query, span) for span in benchmark.condition_spans(name)]
+        if not marks:  # nothing is known of its number
+            continue
+        is_quantity = np.any(marks, axis=0)
         right = [place[document] for document, grade in benchmark.qrels[name].items() if grade > 0]
         near = frozenset(place[document] for document in about.get(name, {}))
         found += wrong_hits(best[is_quantity].sum(axis=0), best[~is_quantity].sum(axis=0), right, near)

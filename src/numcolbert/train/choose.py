@@ -114,6 +114,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         check_share(share)
     refuse_existing(chosen.out, "folder", overwrite=chosen.overwrite, mark=MARK)
     benchmarks, ranked = collect(chosen.benchmarks, suites=False), collect(chosen.rank, suites=True)
+    if ranked:
+        with storage_errors(chosen.runs):  # now, and not after everything is tried
+            chosen.runs.mkdir(parents=True, exist_ok=True)
     corpora: Corpora = {}
     tried = list(try_all(chosen.run, benchmarks, chosen.shares, chosen.gate_lengths, chosen.device, corpora))
     best = max(tried, key=lambda one: one.mean)
@@ -126,8 +129,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if ranked:
         ranker = Ranker.of(load_checkpoint(chosen.out, device=str(choose_device(chosen.device))))
         ranker.corpora = corpora
-        with storage_errors(chosen.runs):
-            chosen.runs.mkdir(parents=True, exist_ok=True)
         measured = evaluate(ranker, ranked, chosen.runs, depth=chosen.depth)
         sys.stdout.write(measured_table(save_results(chosen.runs / "results.json", measured)) + "\n")
     return 0

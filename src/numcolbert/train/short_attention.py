@@ -30,6 +30,27 @@ def _rows_of(first, tile, length, TOKEN: tl.constexpr, D: tl.constexpr, TILE: tl
 
 
 @triton.jit
+def _own(qkv, starts, H: tl.constexpr, D: tl.constexpr):
+    """A program's head, where its sequence begins and how long it is, and its queries, keys and values."""
+    sequence, head = tl.program_id(0), tl.program_id(1)
+    first = tl.load(starts + sequence)
+    length = tl.load(starts + sequence + 1) - first
+    first = first.to(tl.int64)  # places count numbers, of which a stream that is ranked has many
+    return head, first, length, qkv + head * D, qkv + (H + head) * D, qkv + (2 * H + head) * D
+
+
+@triton.jit
+def _column_side(
+    key, value, first, column, length, H: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr
+):  # fmt: skip
+    """Keys and values of a tile of columns, where they lie, and which of them there are."""
+    there, seen = _rows_of(first, column, length, 3 * H * D, D, TILE)
+    k = tl.load(key + there, mask=seen, other=0.0)
+    v = tl.load(value + there, mask=seen, other=0.0)
+    return k, v, there, seen
+
+
+@triton.jit
 def _weights(q, k, scale, column, length, logsum, TILE: tl.constexpr):
     """The softmax again, [rows, columns], from the logs of its sums."""
     inside = (column + tl.arange(0, TILE))[None, :] < length
@@ -41,11 +62,7 @@ def _forward(
     qkv, out, logsums, starts, scale, tokens,
     H: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    sequence, head = tl.program_id(0), tl.program_id(1)
-    first = tl.load(starts + sequence)
-    length = tl.load(starts + sequence + 1) - first
-    first = first.to(tl.int64)  # places count numbers, of which a stream that is ranked has many
-    query, key, value = qkv + head * D, qkv + (H + head) * D, qkv + (2 * H + head) * D
+    head, first, length, query, key, value = _own(qkv, starts, H, D)
     for tile in range(0, length, TILE):
         at, mask = _rows_of(first, tile, length, 3 * H * D, D, TILE)
         q = tl.load(query + at, mask=mask, other=0.0)
@@ -53,9 +70,7 @@ def _forward(
         total = tl.zeros([TILE], tl.float32)
         summed = tl.zeros([TILE, D], tl.float32)
         for column in range(0, length, TILE):
-            there, seen = _rows_of(first, column, length, 3 * H * D, D, TILE)
-            k = tl.load(key + there, mask=seen, other=0.0)
-            v = tl.load(value + there, mask=seen, other=0.0)
+            k, v, _, _ = _column_side(key, value, first, column, length, H, D, TILE)
             inside = (column + tl.arange(0, TILE))[None, :] < length
             scores = tl.where(inside, tl.dot(q, tl.trans(k)) * scale, float("-inf"))
             higher = tl.maximum(top, tl.max(scores, 1))
@@ -91,16 +106,10 @@ def _backward(
     qkv, out, logsums, starts, gradient, to_qkv, scale, tokens,
     H: tl.constexpr, D: tl.constexpr, TILE: tl.constexpr,
 ):  # fmt: skip
-    sequence, head = tl.program_id(0), tl.program_id(1)
-    first = tl.load(starts + sequence)
-    length = tl.load(starts + sequence + 1) - first
-    first = first.to(tl.int64)  # places count numbers, of which a stream that is ranked has many
-    query, key, value = qkv + head * D, qkv + (H + head) * D, qkv + (2 * H + head) * D
+    head, first, length, query, key, value = _own(qkv, starts, H, D)
     # Keys and values: a tile of columns, over all rows.
     for column in range(0, length, TILE):
-        there, seen = _rows_of(first, column, length, 3 * H * D, D, TILE)
-        k = tl.load(key + there, mask=seen, other=0.0)
-        v = tl.load(value + there, mask=seen, other=0.0)
+        k, v, there, seen = _column_side(key, value, first, column, length, H, D, TILE)
         to_k = tl.zeros([TILE, D], tl.float32)
         to_v = tl.zeros([TILE, D], tl.float32)
         for tile in range(0, length, TILE):
@@ -123,9 +132,7 @@ def _backward(
         )
         to_q = tl.zeros([TILE, D], tl.float32)
         for column in range(0, length, TILE):
-            there, seen = _rows_of(first, column, length, 3 * H * D, D, TILE)
-            k = tl.load(key + there, mask=seen, other=0.0)
-            v = tl.load(value + there, mask=seen, other=0.0)
+            k, v, _, _ = _column_side(key, value, first, column, length, H, D, TILE)
             shares = _weights(q, k, scale, column, length, logsum, TILE)
             to_scores = (shares * (tl.dot(g, tl.trans(v)) - inner[:, None]) * scale).to(k.dtype)
             to_q += tl.dot(to_scores, k)
