@@ -15,7 +15,7 @@ from numcolbert.model.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from numcolbert.train.average import average, averaged_run, encoder_weights, hold_gate, main
+from numcolbert.train.average import average, averaged_run, hold_gate, main, start_weights
 from numcolbert.train.choose import main as choose
 from numcolbert.train.evaluate import Ranker, collect, evaluate
 from numcolbert.train.journal import read_log
@@ -41,7 +41,7 @@ def train_three_steps(backbone: Path, triples: Path, folder: Path, *changes: str
 
 
 def test_a_share_of_the_start_moves_the_encoder_and_leaves_the_gate(backbone: Path) -> None:
-    model, start = add_gate(build_colbert(backbone, SMALL)), encoder_weights(build_colbert(backbone, SMALL))
+    model, start = add_gate(build_colbert(backbone, SMALL)), start_weights(build_colbert(backbone, SMALL))
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(1.0)
@@ -82,10 +82,10 @@ def test_a_held_gate_rises_no_further(backbone: Path, tmp_path: Path) -> None:
 def test_wrong_shares_and_other_models_are_refused(backbone: Path) -> None:
     model = build_colbert(backbone, SMALL)
     with pytest.raises(UsageError, match=r"share is 1\.5"):
-        average(model, encoder_weights(model), 1.5)
+        average(model, start_weights(model), 1.5)
     wider = build_colbert(backbone, ColBERTSettings(dim=24, query_length=16, document_length=24))
     with pytest.raises(ModelError, match="differ in more than their weights"):
-        average(model, encoder_weights(wider), 0.5)
+        average(model, start_weights(wider), 0.5)
 
 
 def test_a_run_averages_at_its_end_as_the_command_does_afterwards(
@@ -112,6 +112,26 @@ def test_a_run_averages_at_its_end_as_the_command_does_afterwards(
         [line["loss"] for line in read_log(f / "log.jsonl") if "loss" in line] for f in (plain, averaged)
     ]
     assert losses[0] == losses[1]  # training itself is the same
+
+
+def test_a_gate_that_was_trained_before_is_averaged_too(
+    backbone: Path, triples_file: Path, trained: Path, tmp_path: Path
+) -> None:
+    goes_on = f"model.start_from={trained / 'model'}"
+    half = train_three_steps(backbone, triples_file, tmp_path / "half", goes_on, "run.start_share=0.5")
+    whole = train_three_steps(backbone, triples_file, tmp_path / "whole", goes_on)
+    before, after, mean = (
+        find_gate(load_checkpoint(run / "model")).state_dict()  # type: ignore[union-attr]
+        for run in (trained, whole, half)
+    )
+    moved = [name for name in before if not torch.equal(before[name], after[name])]
+    assert moved
+    for name in moved:
+        torch.testing.assert_close(mean[name], (before[name] + after[name]) / 2, atol=2e-3, rtol=2e-3)
+    later = find_gate(averaged_run(whole, 0.5))
+    assert later is not None
+    for name, tensor in later.state_dict().items():
+        torch.testing.assert_close(tensor, mean[name], atol=2e-3, rtol=2e-3)
 
 
 def test_a_folder_without_a_run_gets_a_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

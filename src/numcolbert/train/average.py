@@ -23,15 +23,15 @@ from numcolbert.config import read_json, settings_from
 from numcolbert.errors import ModelError, UsageError
 from numcolbert.model.checkpoint import find_gate, load_checkpoint, save_checkpoint
 from numcolbert.program import parser_of, program
-from numcolbert.train.model_setup import ModelSettings, build_model, choose_device
+from numcolbert.train.model_setup import ModelSettings, build_model, choose_device, starts_gated
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
 
 
-def encoder_weights(model: MultiVectorEncoder) -> dict[str, Tensor]:
-    """A copy of all floating-point weights but those of the gate, which starts from nothing."""
-    gate = find_gate(model)
+def start_weights(model: MultiVectorEncoder, *, with_gate: bool = False) -> dict[str, Tensor]:
+    """A copy of all floating-point weights; those of the gate only where it did not start from nothing."""
+    gate = None if with_gate else find_gate(model)
     gates = tuple(f"{name}." for name, module in model.named_children() if module is gate)
     return {
         name: tensor.detach().clone().cpu()
@@ -54,7 +54,7 @@ def check_gate_length(length: int) -> None:
 
 
 def average(model: MultiVectorEncoder, start: Mapping[str, Tensor], share: float) -> None:
-    """Put `share` of the weights `start` (from `encoder_weights`) into `model`, in place."""
+    """Put `share` of the weights `start` (from `start_weights`) into `model`, in place."""
     check_share(share)
     own = model.state_dict()
     if other := sorted(name for name in start if name not in own or own[name].shape != start[name].shape):
@@ -79,11 +79,11 @@ def hold_gate(model: MultiVectorEncoder, length: int) -> None:
 
 
 def start_of(run: Path) -> dict[str, Tensor]:
-    """The encoder's weights that a finished training started from, built anew from its recipe."""
+    """The weights that a finished training started from, built anew from its recipe."""
     file = run / "recipe.json"
     made_with = read_json(file, "recipe", hint="name the folder of a finished training")
     settings = settings_from(ModelSettings, made_with.get("model", {}), f"'{file}'")
-    return encoder_weights(build_model(settings, choose_device("cpu")))
+    return start_weights(build_model(settings, choose_device("cpu")), with_gate=starts_gated(settings))
 
 
 def averaged_run(run: Path, share: float, gate_length: int = 0) -> MultiVectorEncoder:

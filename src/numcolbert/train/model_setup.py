@@ -15,6 +15,7 @@ from numcolbert.model.checkpoint import (
     add_gate,
     as_numcolbert,
     build_colbert,
+    find_gate,
     load_checkpoint,
 )
 from numcolbert.train.packed import PackedSettings, compute_dtype
@@ -47,6 +48,13 @@ def build_model(settings: ModelSettings, device: torch.device) -> MultiVectorEnc
         if settings.gated:
             model = add_gate(model, settings.gate)
     return model.float().to(device)
+
+
+def starts_gated(settings: ModelSettings) -> bool:
+    """Whether training goes on with a gate that the checkpoint brings, and does not begin a new one."""
+    if not (settings.start_from and settings.gated):
+        return False
+    return find_gate(load_checkpoint(settings.start_from)) is not None
 
 
 def text_settings(model: MultiVectorEncoder) -> TextSettings:

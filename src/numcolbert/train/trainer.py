@@ -24,7 +24,7 @@ from torch import Tensor
 from numcolbert.errors import ConflictError, ModelError
 from numcolbert.model.checkpoint import find_gate, save_checkpoint
 from numcolbert.progress import Progress
-from numcolbert.train.average import average, encoder_weights, hold_gate
+from numcolbert.train.average import average, hold_gate, start_weights
 from numcolbert.train.batches import Batch, BatchStream
 from numcolbert.train.benchmarks import Benchmark
 from numcolbert.train.evaluate import Ranker, Result, collect, evaluate, save_results
@@ -37,6 +37,7 @@ from numcolbert.train.model_setup import (
     choose_device,
     packing,
     skipped_document_ids,
+    starts_gated,
     text_settings,
 )
 from numcolbert.train.optimiser import descend, make_optimiser, set_rates
@@ -110,7 +111,9 @@ class Trainer:
         self.at_end = collect(run.evaluate_at_end, suites=True)
 
         self.model = build_model(recipe.model, self.device)
-        self._before = encoder_weights(self.model) if run.start_share else {}
+        self._before: dict[str, Tensor] = {}
+        if run.start_share:
+            self._before = start_weights(self.model, with_gate=starts_gated(recipe.model))
         self.text = text_settings(self.model)
         self.module = self._build_step()
         self.optimiser = make_optimiser(self.module, recipe.optimiser, self.device)
