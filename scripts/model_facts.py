@@ -2,8 +2,9 @@
 
     python scripts/model_facts.py models/numcolbert-minilm RUN --baseline ft-17k-average0.1
 
-Results and recipe come from docs/results/runs/; what else facts.json says (data, summary, limits, parity and
-speed) is kept as it stands.
+Results and recipe come from docs/results/runs/: of a model that was trained further, the losses and the
+optimiser of its last training, and the commands and steps of all. What else facts.json says (data, summary,
+limits, parity and speed) is kept as it stands.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from numcolbert.files import replacing_file
 from numcolbert.model.card import read_facts, write_card
 from numcolbert.program import parser_of, program
 from numcolbert.train.measures import MEASURES, as_it_ranks
-from recorded_runs import recorded
+from recorded_runs import recorded, trainings
 
 Row = dict[str, Any]
 SYSTEMS = {"colbert-ft": "ColBERT_ft", "no-gate": "trained without a gate"}
@@ -45,7 +46,12 @@ def measured(run: Row, baselines: list[Row], name: str) -> Row:
 def label(run: Row) -> str:
     averaged = ", averaged" if run["recipe"]["run"]["start_share"] else ""
     system = SYSTEMS.get(run["recipe"]["name"], run["recipe"]["name"])
-    return f"{system}, {run['end']['step']:,} steps{averaged}"
+    return f"{system}, {in_all(run, 'step'):,} steps{averaged}"
+
+
+def in_all(run: Row, what: str) -> Any:
+    """Steps, triples or seconds of a run and of those it went on from."""
+    return sum(training["end"][what] for training in trainings(run))
 
 
 def results(run: Row, baselines: list[Row]) -> dict[str, list[Row]]:
@@ -87,9 +93,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     file = chosen.model / "facts.json"
     facts = read_json(file, "facts of the model", hint="name the folder of a shipped model")
     facts["results"] |= results(run, baselines)
+    *before, _ = trainings(run)
     facts["recipe"] = {
+        **{f"command {number}": earlier["command"] for number, earlier in enumerate(before, start=1)},
         "command": run["command"],
-        **{key: run["end"][key] for key in ("step", "triples", "seconds")},
+        **{key: round(in_all(run, key), 1) for key in ("step", "triples", "seconds")},
         "machine": run["machine"],
         **{key: run["recipe"][key] for key in ("optimiser", "loss")},
         "mix": run["recipe"]["data"]["mix"],

@@ -9,6 +9,8 @@ of its own evaluation, from the folder of the run it was made of or from that ru
     python scripts/record_run.py runs/default --share 0.1 --results evaluated/results.json \
         --recipe default --name default-17k-average0.1 --what "the default, averaged"
     python scripts/record_run.py --average default-17k --share 0.2 --results evaluated/results.json ...
+
+One that began with the model of another (`model.start_from`) is recorded with `--after` that run.
 """
 
 from __future__ import annotations
@@ -135,6 +137,7 @@ def named(run: Mapping[str, Any], chosen: argparse.Namespace) -> dict[str, Any]:
     return {
         "run": chosen.name,
         "what": chosen.what,
+        **({"after": recorded(chosen.after)["run"]} if chosen.after else {}),
         "date": date.today().isoformat(),
         "command": command(chosen.recipe, made_with),
         **{key: run[key] for key in ("machine", "remarks", "end")},
@@ -155,6 +158,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--recipe", required=True, help="built-in recipe that is closest")
     parser.add_argument("--name", required=True)
     parser.add_argument("--what", required=True, help="a few words for the table")
+    parser.add_argument("--after", metavar="RUN", help="the recorded run whose model it started from")
     parser.add_argument("--machine", default="", help="what it ran on")
     parser.add_argument("--remarks", default="")
     parser.add_argument("--strip", default="", help="folder to leave out of the paths in the recipe")

@@ -1,4 +1,4 @@
-"""Where recorded runs lie, and how one is found by its name."""
+"""Where recorded runs lie, how one is found by its name, and which it went on from."""
 
 from __future__ import annotations
 
@@ -19,3 +19,8 @@ def recorded(name: str) -> dict[str, Any]:
             return run
         known.append(run["run"])
     raise NotFoundError(f"No run '{name}' is recorded.", hint="one of: " + ", ".join(known))
+
+
+def trainings(run: dict[str, Any]) -> list[dict[str, Any]]:
+    """The trainings that made the model of a run, one after the other: those it went on from, and its own."""
+    return [*trainings(recorded(run["after"])), run] if run.get("after") else [run]

@@ -45,7 +45,7 @@ def check_same_training(training: Path, run: Mapping[str, Any]) -> None:
             )
 
 
-def ship(training: Path, run: Mapping[str, Any], checkpoint: Path, package: Path) -> None:
+def ship(training: Path, run: dict[str, Any], checkpoint: Path, package: Path) -> None:
     """Write the weights beside the card, and the packaged model made of them."""
     check_same_training(training, run)
     at_the_end = run["recipe"]["run"]
@@ -56,7 +56,7 @@ def ship(training: Path, run: Mapping[str, Any], checkpoint: Path, package: Path
     notes = {
         "checkpoint": f"models/{checkpoint.name}",
         "recipe": shlex.split(run["command"])[2],
-        "triples": run["end"]["triples"],
+        "triples": model_facts.in_all(run, "triples"),
         "date": run["date"],
     }
     # From the files, not from memory: what is packaged is what was saved.

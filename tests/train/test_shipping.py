@@ -49,9 +49,12 @@ def test_what_ships_is_the_recorded_average(
     like = next(run for run in runs if run["command"] == facts["recipe"]["command"])
     recipe = json.loads((training / "recipe.json").read_text(encoding="utf-8"))
     recipe["run"] |= {"start_share": 0.4, "gate_length": 3}
-    recorded = like | {"run": "small", "recipe": recipe, "command": "numcolbert train tiny-cpu"}
+    first = like | {"run": "first", "after": "", "command": "numcolbert train before"}
+    recorded = first | {"run": "small", "after": "first", "recipe": recipe}
+    recorded |= {"command": "numcolbert train tiny-cpu"}
     (tmp_path / "runs").mkdir()
-    (tmp_path / "runs" / "small.json").write_text(json.dumps(recorded), encoding="utf-8")
+    for run in (first, recorded):
+        (tmp_path / "runs" / f"{run['run']}.json").write_text(json.dumps(run), encoding="utf-8")
     monkeypatch.setattr(script("recorded_runs"), "RUNS", tmp_path / "runs")
 
     checkpoint, package = tmp_path / "small-model", tmp_path / "package"
@@ -72,8 +75,10 @@ def test_what_ships_is_the_recorded_average(
     )
     assert cosines.min() > 0.95
     assert encoder.config.notes["recipe"] == "tiny-cpu"
+    assert encoder.config.notes["triples"] == 2 * like["end"]["triples"]
     card = (checkpoint / "README.md").read_text(encoding="utf-8")
-    assert "numcolbert train tiny-cpu" in card
+    assert "numcolbert train tiny-cpu" in card and "| command 1 | numcolbert train before |" in card
+    assert f"| step | {2 * like['end']['step']} |" in card
 
     # A run of another training must not vouch for these weights.
     recorded["recipe"]["optimiser"]["lr"] = 1.0
