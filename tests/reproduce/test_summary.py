@@ -113,11 +113,27 @@ def test_rows_that_do_not_compete(benchmarks: Path, tmp_path: Path, why: str) ->
 def test_operators(benchmarks: Path, tmp_path: Path) -> None:
     table = made(load_table("operators"), benchmarks, tmp_path, numcolbert=WORSE, deepquant=RIGHT)
     assert operators_summary([table]) == (
-        "NumColBERT is behind on 1 of 3 sets of queries with one operator: openfinquant > "
+        "NumColBERT is behind on 1 of 3 sets of queries with one operator (openfinquant): openfinquant > "
         "(0.631, DeepQuant 1.000)."
     )
     table = made(load_table("operators"), benchmarks, tmp_path, numcolbert=RIGHT)
-    assert operators_summary([table]).startswith("NumColBERT is the best on all 3 sets")
+    assert operators_summary([table, replace(table, benchmark="facts")]) == (
+        "NumColBERT is the best on all 6 sets of queries with one operator (openfinquant, facts)."
+    )
+
+
+def test_a_lead_that_the_digits_do_not_show_is_none(benchmarks: Path, tmp_path: Path) -> None:
+    rows = (RowSpec("us", "us"), RowSpec("them", "them"))
+    spec = TableSpec("t", rows, measures=("nDCG@10", "P@1"), subject="us", baseline="them")
+    table = made(spec, benchmarks, tmp_path, us=WORSE, them=WORSE)
+    assert table.comparison is not None
+    _, them = table.comparison.overall.rows
+    for lead, told in ((0.0002, False), (0.002, True)):
+        for measure, mean in (("nDCG@10", 0.8770), ("P@1", 0.6667)):
+            them.cells[measure] = replace(them.cells[measure], mean=mean + lead)
+        assert ("loses to them (0.879). It is behind in P@1" in summary(table)) is told
+        assert ("the best of 2" in summary(table)) is not told
+        assert ("behind" in suites_summary([table])) is told
 
 
 def test_where_the_shipped_model_loses(benchmarks: Path, tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ def summary(table: BenchmarkTable) -> str:
         )
     ours = subject.cells[measure].mean
     ahead = sorted(
-        (row for row in rows.values() if row.cells[measure].mean > ours),
+        (row for row in rows.values() if _is_more(row.cells[measure].mean, ours)),
         key=lambda r: -r.cells[measure].mean,
     )
     text = f"{table.benchmark}{spec.among_them}: {spec.subject} reaches {measure} {ours:.3f}"
@@ -54,7 +54,7 @@ def _other_measures(comparison: Comparison, spec: TableSpec) -> str:
         if spec.subject not in rows:
             continue
         ours, best = rows[spec.subject].cells[measure].mean, _best(rows, measure)
-        if best.cells[measure].mean > ours:
+        if _is_more(best.cells[measure].mean, ours):
             behind.append(f"{measure} ({ours:.3f}, {best.system} {best.cells[measure].mean:.3f})")
     return f" It is behind in {', '.join(behind)}." if behind else ""
 
@@ -97,7 +97,8 @@ def operators_summary(tables: Sequence[BenchmarkTable]) -> str:
         if table.comparison is not None and table.spec.operators
         for part in table.comparison.tables[1:]
     ]
-    return _behind(parts, "sets of queries with one operator")
+    benchmarks = dict.fromkeys(table.benchmark for _, _, table in parts)
+    return _behind(parts, f"sets of queries with one operator ({', '.join(benchmarks)})")
 
 
 def _behind(parts: Sequence[tuple[str, Table, BenchmarkTable]], what: str) -> str:
@@ -111,7 +112,7 @@ def _behind(parts: Sequence[tuple[str, Table, BenchmarkTable]], what: str) -> st
         among = table.spec.among_them
         measured += 1
         best, ours = _best(rows, measure), rows[subject].cells[measure].mean
-        if best.cells[measure].mean > ours:
+        if _is_more(best.cells[measure].mean, ours):
             behind.append(f"{name} ({ours:.3f}, {best.system} {best.cells[measure].mean:.3f})")
     if not measured:
         return ""
@@ -133,6 +134,11 @@ def shipped_summary(tables: Sequence[BenchmarkTable]) -> str:
     if not told:
         return ""
     return f"{tables[0].spec.shipped} loses to {tables[0].spec.baseline} on {', '.join(told)}."
+
+
+def _is_more(theirs: float, ours: float) -> bool:
+    """Whether it is more in the digits that are told."""
+    return round(theirs, 3) > round(ours, 3)
 
 
 def _competing(part: Table, spec: TableSpec, measure: str) -> dict[str, Row]:
