@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 from numcolbert.errors import InputError
 from numcolbert.report.figures import (
     COLOURS,
+    LOSSES,
     Curve,
     latency_curve,
     lines,
@@ -20,6 +22,7 @@ from numcolbert.report.figures import (
     training_curve,
     tsne_scatter,
 )
+from numcolbert.train.losses import LossSettings
 
 
 def check(path: Path, rows: int) -> list[dict[str, str]]:
@@ -51,26 +54,48 @@ def test_training_curve(tmp_path: Path) -> None:
     log.write_text(
         "".join(json.dumps({"step": s, "seconds": 1.0, "retrieval": 1.0 / (s + 1)}) + "\n" for s in range(5))
     )
-    check(training_curve(log, tmp_path / "curve.png"), 5)
+    check(training_curve([log], tmp_path / "curve.png"), 5)
     with log.open("a") as file:
         file.write(json.dumps({"step": 5, "retrieval": 0.1, "triples_per_s": 9e3, "grad_norm": 2.0}) + "\n")
         file.write(json.dumps({"step": 5, "benchmark": "dev", "nDCG@10": 0.5}) + "\n")
-    drawn = check(training_curve(log, tmp_path / "curve.png"), 6)
+    drawn = check(training_curve([log], tmp_path / "curve.png"), 6)
     assert {row["curve"] for row in drawn} == {"retrieval"}, "rates and evaluations are on other scales"
     log.write_text('{"step": 1}\n')
     with pytest.raises(InputError, match="holds no losses"):
-        training_curve(log, tmp_path / "curve2.png")
+        training_curve([log], tmp_path / "curve2.png")
     log.write_text("nonsense\n")
     with pytest.raises(InputError, match="cannot be read"):
-        training_curve(log, tmp_path / "curve2.png")
+        training_curve([log], tmp_path / "curve2.png")
+
+
+def test_every_loss_of_a_training_is_drawn_in_a_colour_of_its_own() -> None:
+    weights = {
+        field.name
+        for field in fields(LossSettings)
+        if isinstance(field.default, float) and "_" not in field.name and field.name != "properties"
+    }
+    heads = {"unit", "mantissa", "exponent", "operator"}
+    assert "bound" in weights and weights | heads | {"loss"} <= LOSSES
+    assert len(weights | heads | {"loss"}) <= len(set(COLOURS))
 
 
 def test_a_long_training_is_drawn_smooth(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     log.write_text("".join(json.dumps({"step": 10 * s, "loss": float(s % 2)}) + "\n" for s in range(1, 241)))
-    drawn = check(training_curve(log, tmp_path / "curve.png"), 60)
+    drawn = check(training_curve([log], tmp_path / "curve.png"), 60)
     assert [float(row["loss"]) for row in drawn] == [0.5] * 60, "four batches each"
     assert [float(row["step"]) for row in drawn] == [40.0 * part for part in range(1, 61)]
+
+
+def test_a_training_that_went_on_is_drawn_behind_the_first(tmp_path: Path) -> None:
+    first, then = tmp_path / "first.jsonl", tmp_path / "then.jsonl"
+    first.write_text(
+        '{"step": 10, "loss": 3.0}\n{"step": 20, "loss": 2.0}\n{"step": 20, "benchmark": "dev"}\n'
+    )
+    then.write_text('{"step": 5, "loss": 1.0, "bound": 0.5}\n')
+    drawn = check(training_curve([first, then], tmp_path / "curve.png"), 4)
+    points = [(row["curve"], float(row["step"]), float(row["loss"])) for row in drawn]
+    assert points == [("loss", 10, 3), ("loss", 20, 2), ("loss", 25, 1), ("bound", 25, 0.5)]
 
 
 def test_tsne(tmp_path: Path) -> None:
@@ -104,6 +129,6 @@ def test_every_term_of_a_training_has_a_colour_of_its_own(tmp_path: Path) -> Non
     log = tmp_path / "log.jsonl"
     line = {"event": "train", **dict.fromkeys([*terms, "loss"], 0.5)}
     log.write_text("".join(json.dumps({**line, "step": step}) + "\n" for step in (1, 2)))
-    path = training_curve(log, tmp_path / "training.png")
+    path = training_curve([log], tmp_path / "training.png")
     curves = {row["curve"] for row in json.loads(path.with_suffix(".json").read_text())}
     assert curves == {*terms, "loss"} and len(curves) <= len(set(COLOURS))

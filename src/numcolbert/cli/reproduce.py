@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -61,8 +62,12 @@ def reproduce(
     model: Annotated[
         str | None, typer.Option("--model", help="Draw the number tokens of this exported model by t-SNE.")
     ] = None,
-    training_log: Annotated[
-        Path | None, typer.Option("--training-log", help="Draw this log of losses (JSON lines).")
+    training_logs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--training-log",
+            help="Draw this log of losses (JSON lines); repeat it for trainings that went on from it.",
+        ),
     ] = None,
     engines: Annotated[
         Path | None, typer.Option("--engines", help="Output of 'numcolbert bench engines --json'.")
@@ -100,8 +105,8 @@ def reproduce(
     specs = [load_table(name) for name in names]
     if out is not None:
         refuse_existing(out, "folder", overwrite=overwrite, mark=PAGE)
-    if training_log is not None:
-        require_file(training_log, "training log")
+    for log in training_logs or ():
+        require_file(log, "training log")
     encoder = _encoder(model)
     known = read_kept(kept) if kept else Kept()
     if engines is None and kept is not None and (kept / ENGINES_FILE).is_file():
@@ -144,7 +149,7 @@ def reproduce(
             "report's with --kept",
         )
     if out is not None:
-        drawings = _drawings(benchmarks, encoder, training_log, measured, kept)
+        drawings = _drawings(benchmarks, encoder, training_logs or (), measured, kept)
         write_report(
             made, out, drawings=drawings, engines=measured, note=note, kept=known, overwrite=overwrite
         )
@@ -169,7 +174,7 @@ def _encoder(model: str | None) -> Encoder | None:
 def _drawings(
     benchmarks: Path,
     encoder: Encoder | None,
-    training_log: Path | None,
+    training_logs: Sequence[Path],
     engines: list[EngineRow],
     kept: Path | None,
 ) -> list[Draw]:
@@ -183,8 +188,8 @@ def _drawings(
         drawings += [tsne(read_benchmark(f), encoder.encode_queries) for f in folders if f.is_dir()]
     elif kept is not None:
         drawings += earlier_tsne(kept)
-    if training_log is not None:
-        drawings.append(training(training_log))
+    if training_logs:
+        drawings.append(training(training_logs))
     elif kept is not None:
         drawings += earlier_training(kept)
     if engines:

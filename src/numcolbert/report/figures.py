@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COLOURS = (
     "#0b6e6e", "#d1495b", "#edae49", "#30638e", "#7a5195", "#8a8d91", "#8fce00", "#ff7ab6", "#1c2430",
-    "#a0522d",
+    "#a0522d", "#35b7e8",
 )  # fmt: skip
 """As many as the log of a training has terms: no two curves look the same."""
 CURVE_POINTS = 60
@@ -36,9 +36,9 @@ _STYLE: Any = {
 }
 
 
-_LOSSES = {
-    "loss", "retrieval", "contrastive", "concept", "keep", "detection", "unit", "mantissa", "exponent",
-    "operator", "number", "order", "query_flops", "document_flops",
+LOSSES = {
+    "loss", "retrieval", "contrastive", "bound", "concept", "keep", "detection", "unit", "mantissa",
+    "exponent", "operator", "number", "order", "query_flops", "document_flops",
 }  # fmt: skip
 """Terms of a loss in the logs of all trainers; what else a line holds is on another scale."""
 
@@ -114,30 +114,41 @@ def nbits_curve(scores: Mapping[str, Mapping[int, float]], measure: str, path: P
     return lines(curves, path, x_label="bits per value", y_label=measure, log_x=True)
 
 
-def training_curve(log: Path, path: Path) -> Path:
-    """Each term of the loss against steps, from a training log of JSON lines.
+def training_curve(logs: Sequence[Path], path: Path) -> Path:
+    """Each term of the loss against steps, from training logs of JSON lines, each of which goes on from the
+    one before.
 
     Single batches scatter so much that long curves would hide each other: of a log with more than
     `CURVE_POINTS` lines the mean of a few lines at a time is drawn.
     """
+    points: dict[str, tuple[list[float], list[float]]] = {}
+    before = 0
+    for log in logs:
+        entries = _losses_in(log)
+        for name in dict.fromkeys(key for entry in entries for key in entry if key in LOSSES):
+            held = [entry for entry in entries if name in entry]
+            count = min(len(held), CURVE_POINTS)
+            ends = [len(held) * part // count for part in range(count + 1)]
+            x, y = points.setdefault(name, ([], []))
+            for part in (held[start:end] for start, end in pairwise(ends)):
+                x.append(before + part[-1]["step"])
+                y.append(sum(entry[name] for entry in part) / len(part))
+        before += entries[-1]["step"]
+    curves = [Curve(name, x, y) for name, (x, y) in points.items()]
+    return lines(curves, path, x_label="step", y_label="loss", log_y=True)
+
+
+def _losses_in(log: Path) -> list[dict[str, Any]]:
+    """The lines of a log that hold losses, and not evaluations."""
     try:
         entries = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines() if line.strip()]
     except (OSError, ValueError) as error:
         raise InputError(
             f"The training log '{log}' cannot be read: {error}.", hint="give a log.jsonl"
         ) from error
-    entries = [entry for entry in entries if "step" in entry and _LOSSES & entry.keys()]  # no evaluations
-    terms = [name for name in (entries[0] if entries else {}) if name in _LOSSES]
-    _require(bool(terms), f"The training log '{log}' holds no losses.")
-    curves = []
-    for name in terms:
-        held = [entry for entry in entries if name in entry]
-        count = min(len(held), CURVE_POINTS)
-        ends = [len(held) * part // count for part in range(count + 1)]
-        parts = [held[start:end] for start, end in pairwise(ends)]
-        means = [sum(entry[name] for entry in part) / len(part) for part in parts]
-        curves.append(Curve(name, [part[-1]["step"] for part in parts], means))
-    return lines(curves, path, x_label="step", y_label="loss", log_y=True)
+    entries = [entry for entry in entries if "step" in entry and LOSSES & entry.keys()]
+    _require(bool(entries), f"The training log '{log}' holds no losses.")
+    return entries
 
 
 def latency_curve(seconds: Mapping[str, Mapping[int, float]], path: Path) -> Path:

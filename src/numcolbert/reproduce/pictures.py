@@ -104,9 +104,11 @@ def tsne(benchmark: Benchmark, encode: Callable[[Sequence[str]], Sequence[QueryE
     return draw
 
 
-def training(log: Path) -> Draw:
+def training(logs: Sequence[Path]) -> Draw:
+    """The losses of a training, and of those that went on from it."""
+
     def draw(folder: Path) -> Picture:
-        return Picture(training_curve(log, folder / TRAINING), _TRAINING_CAPTION)
+        return Picture(training_curve(logs, folder / TRAINING), _TRAINING_CAPTION)
 
     return draw
 
