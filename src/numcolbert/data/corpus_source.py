@@ -35,6 +35,7 @@ from numcolbert.errors import InputError
 from numcolbert.types import Operator
 
 if TYPE_CHECKING:
+    from numcolbert.data.abbreviated import Abbreviation
     from numcolbert.data.synonyms import Rewording
 
 _NO_SPAN = (0, 0)
@@ -317,6 +318,14 @@ class CorpusSource:
         return Rewording(self._held_out)
 
     @cached_property
+    def _abbreviation(self) -> Abbreviation:
+        from numcolbert.data.abbreviated import Abbreviation  # rewords, see above
+
+        return Abbreviation(
+            self._table.pool.concepts, self._vocabulary.pairs, self._rewording, self._held_out
+        )
+
+    @cached_property
     def _neighbours(self) -> Neighbours[int]:
         return Neighbours(
             {
@@ -402,6 +411,9 @@ class CorpusSource:
         rng: Random,
     ) -> Triple | None:
         """Write the query; refuse what a look at the finished passages does not confirm."""
+        if self.settings.passage_acronyms and rng.random() < self.settings.passage_acronyms:
+            pairs = [condition.pair for condition in conditions]
+            positive, negative = (self._abbreviation.of(one, pairs, rng) for one in (positive, negative))
         if not labels_hold(conditions, positive, negative):
             return None
         style = self._styles[rng.random() < self.settings.distractors]

@@ -47,7 +47,9 @@ class Rewording:
             self._made[key] = tuple(other for other in made if not self._names_unseen(other, dimension))
         return self._made[key]
 
-    def initials(self, name: str, dimension: str, rng: Random) -> str | None:
+    def initials(
+        self, name: str, dimension: str, rng: Random, *, plural_share: float = _PLURAL_SHARE
+    ) -> str | None:
         """The name by its initials: "ROA", "NOI growth". None where it has none, or where they are another
         name of a held-out concept.
         """
@@ -57,7 +59,7 @@ class Rewording:
             return None
         if change:
             return f"{made} {change}"
-        return f"{made}s" if what.endswith("s") and rng.random() < _PLURAL_SHARE else made
+        return f"{made}s" if what.endswith("s") and rng.random() < plural_share else made
 
     def _exchanged(self, words: list[str], dimension: str) -> Iterator[str]:
         start = 0

@@ -81,6 +81,8 @@ class TripleSettings:
     """Share of queries that exchange words of that phrase for others (`synonyms.toml`)."""
     acronyms: float = 0.0
     """Share of queries that name a concept of several words by its initials."""
+    passage_acronyms: float = 0.0
+    """Share of triples whose passages do, in place of the names that stand there."""
     clear_names: bool = False
     """Ask by the concept's own name where a variant is the name of another concept, or a part of its own
     ("revenue" of "construction revenue") that others share."""
