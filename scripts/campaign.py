@@ -40,6 +40,7 @@ def run(chosen: argparse.Namespace) -> int:
         chosen.slots,
         seconds=chosen.seconds,
         only=chosen.only,
+        have=chosen.have,
         changes=chosen.changes,
     )
     packer = None
@@ -86,6 +87,9 @@ def _parser() -> argparse.ArgumentParser:
         "--pack", type=Path, metavar="OUT", help="pack what is worth keeping of each run that ends"
     )
     running.add_argument("--only", nargs="+", default=[], metavar="RUN", help="and what these wait for")
+    running.add_argument(
+        "--have", nargs="+", default=[], metavar="RUN", help="made before: its folder is in WORK/runs"
+    )
     running.add_argument(
         "--set", dest="changes", action="append", default=[], metavar="section.key=value", help="in all runs"
     )

@@ -20,7 +20,7 @@ from typing import Literal
 from campaign_log import PLAN, CampaignLog
 from campaign_plan import Plan, Run, commands_of, in_folders, read_plan
 from campaign_show import last_words, lines_of
-from numcolbert.errors import NumColBERTError
+from numcolbert.errors import NotFoundError, NumColBERTError
 from numcolbert.files import storage_errors
 
 LOOK_AGAIN_SECONDS = 1.0
@@ -60,10 +60,15 @@ class Campaign:
         *,
         seconds: float | None = None,
         only: Sequence[str] = (),
+        have: Sequence[str] = (),
         changes: Sequence[str] = (),
     ) -> None:
+        """Args:
+        only: Of the runs in the file, these and those they wait for.
+        have: Runs that were made before and lie in `work`; they are not started.
+        """
         self.file, self.work, self.slots = file, work, slots
-        self._only, self._changes = only, changes
+        self._only, self._have, self._changes = only, have, changes
         self._deadline = math.inf if seconds is None else time.monotonic() + seconds
         self._running: dict[str, Started] = {}
         self.ended: dict[str, End] = {}
@@ -72,6 +77,13 @@ class Campaign:
         self.when_ended: Callable[[str], None] = lambda _name: None
         """Called with the name of a run that was started and has ended, in whatever way."""
         self.plan = self._read()
+        for name in have:
+            if not (work / "runs" / name).is_dir():
+                raise NotFoundError(
+                    f"'{work / 'runs' / name}' does not exist.",
+                    hint="put there what was made of the run, or leave it out of --have",
+                )
+            self.ended[name] = End("done", "made before")
         with storage_errors(work):
             (work / "logs").mkdir(parents=True, exist_ok=True)
         self.log = CampaignLog(work)
@@ -97,7 +109,7 @@ class Campaign:
 
     def _read(self) -> Plan:
         plan = read_plan(self.file, self._changes)
-        return plan.only(self._only) if self._only else plan
+        return plan.only(self._only, self._have)
 
     def _read_again(self) -> None:
         """What the file said before holds while it is being written."""

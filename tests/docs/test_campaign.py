@@ -282,6 +282,21 @@ def test_what_has_ended_can_be_fetched_while_others_go_on(campaign: ModuleType, 
     assert "slow done" in (tmp_path / "again" / "campaign.log").read_text()
 
 
+def test_a_campaign_goes_on_with_what_was_made_before(ran: Ran) -> None:
+    (ran.work / "runs" / "first").mkdir(parents=True)
+    table = ran(
+        "--have",
+        "first",
+        before="raise SystemExit('made again')",
+        first={"code": "raise SystemExit('made again')", "after": "before"},
+        then={"code": "", "after": "first"},
+    )
+    assert table["first"] == ("done", "made before") and table["then"] == ("done", "")
+    assert table["before"][0] == "failed", "all others of the plan are started"
+    table = ran("--have", "first", "--only", "then", before="", first="", then={"code": "", "after": "first"})
+    assert table == {"then": ("done", ""), "first": ("done", "made before")}
+
+
 def test_bad_use_is_told_before_anything_starts(
     campaign: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -293,6 +308,8 @@ def test_bad_use_is_told_before_anything_starts(
         (["run", plan, plan], "cannot be used"),  # a file where the folder should be
         (["run", plan, work, "--slots", "0"], "0 slots"),
         (["run", plan, work, "--only", "two"], "no run 'two'"),
+        (["run", plan, work, "--have", "two"], "no run 'two'"),
+        (["run", plan, work, "--have", "one"], "runs/one' does not exist"),
         (["run", plan, work, "--pack", str(tmp_path / "out")], "already holds a packed campaign"),
         (["run", plan, work, "--pack", str(tmp_path)], "already holds other files"),
     ]:

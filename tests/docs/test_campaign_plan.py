@@ -149,6 +149,18 @@ def test_some_runs_bring_those_they_wait_for(plan: Any) -> None:
         plan.only(["jont"])
 
 
+def test_what_is_there_is_not_made_again(plan: Any) -> None:
+    chosen = [run.name for run in plan.only(["joint"], ["colbert-general", "tape-few"]).runs]
+    assert chosen == ["tape-joint", "joint-plain", "joint"]
+    assert [run.name for run in plan.only(["joint"], ["joint-plain"]).runs] == ["joint"], (
+        "nothing else needs it"
+    )
+    others = {run.name for run in plan.only([], ["joint-plain"]).runs}
+    assert {run.name for run in plan.runs} - others == {"joint-plain"}
+    with pytest.raises(UsageError, match="no run 'jont'"):
+        plan.only([], ["jont"])
+
+
 def _recipe(plan: Any, run: Any) -> Recipe:
     return load_recipe(run.recipe, [*plan.common, *run.set])
 
