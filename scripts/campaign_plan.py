@@ -77,14 +77,13 @@ class Plan:
     runs: tuple[Run, ...] = ()
 
     def only(self, names: Sequence[str], had: Sequence[str] = ()) -> Plan:
-        """The named runs, or all where none is named, and those they wait for; without those that are `had`
-        already, and what only these waited for.
+        """The named runs, or all where none is named, without those that are `had` already; and what they
+        wait for, but not what those that are there have waited for.
         """
         known = {run.name: run for run in self.runs}
         for name in (*names, *had):
             if name not in known:
                 raise UsageError(f"The plan has no run '{name}'.", hint="its runs: " + ", ".join(known))
-        # What a run that is there has waited for is of no use any more.
         waiting = known | {name: replace(known[name], after="", beside="") for name in had}
         wanted = {other for name in names or known for other in _waited_for(waiting, waiting[name])}
         return replace(self, runs=tuple(run for run in self.runs if run.name in wanted - {*had}))
