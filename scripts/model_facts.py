@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,7 @@ def label(run: Row) -> str:
     return f"{system}, {in_all(run, 'step'):,} steps{averaged}"
 
 
-def in_all(run: Row, what: str) -> Any:
+def in_all(run: Mapping[str, Any], what: str) -> Any:
     """Steps, triples or seconds of a run and of those it went on from."""
     return sum(training["end"][what] for training in trainings(run))
 

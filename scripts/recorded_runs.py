@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,6 @@ def recorded(name: str) -> dict[str, Any]:
     raise NotFoundError(f"No run '{name}' is recorded.", hint="one of: " + ", ".join(known))
 
 
-def trainings(run: dict[str, Any]) -> list[dict[str, Any]]:
+def trainings(run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """The trainings that made the model of a run, one after the other: those it went on from, and its own."""
     return [*trainings(recorded(run["after"])), run] if run.get("after") else [run]

@@ -45,7 +45,7 @@ def check_same_training(training: Path, run: Mapping[str, Any]) -> None:
             )
 
 
-def ship(training: Path, run: dict[str, Any], checkpoint: Path, package: Path) -> None:
+def ship(training: Path, run: Mapping[str, Any], checkpoint: Path, package: Path) -> None:
     """Write the weights beside the card, and the packaged model made of them."""
     check_same_training(training, run)
     at_the_end = run["recipe"]["run"]

@@ -93,13 +93,15 @@ def test_a_value_made_for_a_condition_meets_it_or_does_not(
     operator, low: float, wanted: bool, seed: int
 ) -> None:
     high = low * 3 if operator == "range" else low
-    value = value_for(operator, low, high, wanted, Random(seed), 0.6)
+    value = value_for(operator, low, high, wanted, Random(seed), 0.6, at=0.15)
     assert satisfies(operator, value, low, high) == wanted
 
 
 def test_strict_bounds_are_violated_by_the_threshold_itself_now_and_then() -> None:
     for operator, wanted in ((">", False), ("<", False), (">=", True), ("<=", True)):
-        assert any(value_for(operator, 50.0, 50.0, wanted, Random(s), 0.5) == 50.0 for s in range(100))
+        assert any(
+            value_for(operator, 50.0, 50.0, wanted, Random(s), 0.5, at=0.15) == 50.0 for s in range(100)
+        )
         assert value_for(operator, 50.0, 50.0, wanted, Random(0), 0.5, at=1.0) == 50.0
         assert value_for(operator, 50.0, 50.0, not wanted, Random(0), 0.5, at=1.0) != 50.0
 

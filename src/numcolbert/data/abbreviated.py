@@ -28,7 +28,7 @@ class Abbreviation:
         """Args:
         pairs: Concept name and dimension of each pair that quantities of passages refer to.
         """
-        self._phrases = {c.name: tuple(dict.fromkeys((c.name, *c.surfaces))) for c in concepts}
+        self._surfaces = {concept.name: concept.surfaces for concept in concepts}
         self._pairs, self._rewording, self._held_out = pairs, rewording, held_out
         self._patterns: dict[str, re.Pattern[str]] = {}
 
@@ -48,7 +48,7 @@ class Abbreviation:
     def _in_short(self, text: str, name: str, dimension: str, rng: Random) -> str:
         pattern = self._patterns.get(name)
         if pattern is None:
-            longest_first = sorted(self._phrases.get(name, (name,)), key=len, reverse=True)
+            longest_first = sorted((name, *self._surfaces[name]), key=len, reverse=True)
             either = "|".join(map(re.escape, longest_first))
             pattern = self._patterns[name] = re.compile(rf"\b(?:{either})\b", re.IGNORECASE)
         found = pattern.search(text)

@@ -171,7 +171,7 @@ def value_for(
     rng: Random,
     near: float,
     *,
-    at: float = 0.15,
+    at: float,
     whole: bool = False,
 ) -> float:
     """A value that satisfies the condition (`wanted`) or violates it, often close to the threshold.

@@ -207,7 +207,13 @@ def as_numcolbert(
         keep_punctuation: Index punctuation and symbols too; `$ % < > = . ,` are half of a quantity. False
             leaves the checkpoint's skip list, so that its documents are encoded as ever.
     """
-    model = load_checkpoint(path, device=device)
+    return with_gate(load_checkpoint(path, device=device), settings, keep_punctuation=keep_punctuation)
+
+
+def with_gate(
+    model: MultiVectorEncoder, settings: GateSettings | None = None, *, keep_punctuation: bool = True
+) -> MultiVectorEncoder:
+    """An opened ColBERT with a gate, its own where it has one; see `as_numcolbert`."""
     if keep_punctuation:
         mask = _part(model, MultiVectorMask)
         mask.skiplist_words = []

@@ -23,20 +23,20 @@ from numcolbert.config import read_json, settings_from
 from numcolbert.errors import ModelError, UsageError
 from numcolbert.model.checkpoint import find_gate, load_checkpoint, save_checkpoint
 from numcolbert.program import parser_of, program
-from numcolbert.train.model_setup import ModelSettings, build_model, choose_device, starts_gated
+from numcolbert.train.model_setup import ModelSettings, open_start
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
 
 
-def start_weights(model: MultiVectorEncoder, *, with_gate: bool = False) -> dict[str, Tensor]:
-    """A copy of all floating-point weights; those of the gate only where it did not start from nothing."""
-    gate = None if with_gate else find_gate(model)
-    gates = tuple(f"{name}." for name, module in model.named_children() if module is gate)
+def start_weights(start: MultiVectorEncoder) -> dict[str, Tensor]:
+    """A copy of all floating-point weights of what a training starts from. A gate that it is only given then
+    is no part of it: that one starts from nothing.
+    """
     return {
         name: tensor.detach().clone().cpu()
-        for name, tensor in model.state_dict().items()
-        if tensor.is_floating_point() and not name.startswith(gates)
+        for name, tensor in start.state_dict().items()
+        if tensor.is_floating_point()
     }
 
 
@@ -83,7 +83,7 @@ def start_of(run: Path) -> dict[str, Tensor]:
     file = run / "recipe.json"
     made_with = read_json(file, "recipe", hint="name the folder of a finished training")
     settings = settings_from(ModelSettings, made_with.get("model", {}), f"'{file}'")
-    return start_weights(build_model(settings, choose_device("cpu")), with_gate=starts_gated(settings))
+    return start_weights(open_start(settings))
 
 
 def averaged_run(run: Path, share: float, gate_length: int = 0) -> MultiVectorEncoder:

@@ -12,11 +12,9 @@ from numcolbert.errors import ModelError, UsageError
 from numcolbert.model.checkpoint import (
     ColBERTSettings,
     GateSettings,
-    add_gate,
-    as_numcolbert,
     build_colbert,
-    find_gate,
     load_checkpoint,
+    with_gate,
 )
 from numcolbert.train.packed import PackedSettings, compute_dtype
 from numcolbert.train.text_reader import TextSettings
@@ -38,23 +36,22 @@ class ModelSettings:
 
 
 def build_model(settings: ModelSettings, device: torch.device) -> MultiVectorEncoder:
+    return made_ready(open_start(settings), settings, device)
+
+
+def open_start(settings: ModelSettings) -> MultiVectorEncoder:
+    """What a training starts from, without the gate that begins with it."""
     if settings.start_from:
-        if settings.gated:
-            model = as_numcolbert(settings.start_from, settings.gate)
-        else:
-            model = load_checkpoint(settings.start_from)
-    else:
-        model = build_colbert(settings.backbone, settings.encoder)
-        if settings.gated:
-            model = add_gate(model, settings.gate)
+        return load_checkpoint(settings.start_from)
+    return build_colbert(settings.backbone, settings.encoder)
+
+
+def made_ready(
+    start: MultiVectorEncoder, settings: ModelSettings, device: torch.device
+) -> MultiVectorEncoder:
+    """A start on the device, with a gate where one is wanted."""
+    model = with_gate(start, settings.gate) if settings.gated else start
     return model.float().to(device)
-
-
-def starts_gated(settings: ModelSettings) -> bool:
-    """Whether training goes on with a gate that the checkpoint brings, and does not begin a new one."""
-    if not (settings.start_from and settings.gated):
-        return False
-    return find_gate(load_checkpoint(settings.start_from)) is not None
 
 
 def text_settings(model: MultiVectorEncoder) -> TextSettings:

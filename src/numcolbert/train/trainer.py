@@ -32,12 +32,12 @@ from numcolbert.train.journal import Journal
 from numcolbert.train.losses import NumColBERTLoss
 from numcolbert.train.measures import as_it_ranks
 from numcolbert.train.model_setup import (
-    build_model,
     can_record,
     choose_device,
+    made_ready,
+    open_start,
     packing,
     skipped_document_ids,
-    starts_gated,
     text_settings,
 )
 from numcolbert.train.optimiser import descend, make_optimiser, set_rates
@@ -110,10 +110,9 @@ class Trainer:
         self.during = collect(run.evaluate_during, suites=False)
         self.at_end = collect(run.evaluate_at_end, suites=True)
 
-        self.model = build_model(recipe.model, self.device)
-        self._before: dict[str, Tensor] = {}
-        if run.start_share:
-            self._before = start_weights(self.model, with_gate=starts_gated(recipe.model))
+        start = open_start(recipe.model)
+        self._before = start_weights(start) if run.start_share else {}
+        self.model = made_ready(start, recipe.model, self.device)
         self.text = text_settings(self.model)
         self.module = self._build_step()
         self.optimiser = make_optimiser(self.module, recipe.optimiser, self.device)
