@@ -391,7 +391,7 @@ def test_keep_loss_follows_its_formula(seed: int) -> None:
     g = torch.Generator().manual_seed(seed)
     shape = (len(encoded.queries), len(encoded.documents))
     encoded.scores = torch.randn(shape, generator=g).requires_grad_()
-    encoded.scores_before = torch.randn(shape, generator=g)
+    encoded.teacher_scores = torch.randn(shape, generator=g)
     settings = LossSettings(
         retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0, keep=1.0, retrieval_temperature=0.3
     )
@@ -400,7 +400,7 @@ def test_keep_loss_follows_its_formula(seed: int) -> None:
     expected = []
     for query in ordinary:
         scale = 0.3 * int(encoded.query_mask[query].sum())
-        now, then = ((s[query].detach() / scale).tolist() for s in (encoded.scores, encoded.scores_before))
+        now, then = ((s[query].detach() / scale).tolist() for s in (encoded.scores, encoded.teacher_scores))
         shares = [[math.exp(x) / sum(map(math.exp, row)) for x in row] for row in (now, then)]
         expected.append(sum(t * math.log(t / n) for n, t in zip(*shares, strict=True)))
     assert loss.item() == pytest.approx(sum(expected) / max(len(expected), 1), rel=1e-4, abs=1e-6)

@@ -17,7 +17,14 @@ from tests.train.conftest import Names, make_triples
 
 from numcolbert.data.triple import Triple
 from numcolbert.data.triple_files import write_triples
-from numcolbert.errors import ConflictError, InputError, NotFoundError, NumColBERTError, UsageError
+from numcolbert.errors import (
+    ConflictError,
+    InputError,
+    ModelError,
+    NotFoundError,
+    NumColBERTError,
+    UsageError,
+)
 from numcolbert.train.__main__ import main
 from numcolbert.train.journal import read_log
 from numcolbert.train.model_setup import build_model, text_settings
@@ -147,11 +154,19 @@ def test_a_checkpoint_with_a_damaged_position_gets_a_sentence(recipe: Any, tmp_p
         train(recipe("run.steps=4", "run.resume=true"))
 
 
-def test_what_is_kept_is_the_ranking_of_the_start_also_after_resuming(recipe: Any, tmp_path: Path) -> None:
+@pytest.fixture
+def mixed_file(tmp_path: Path) -> Path:
+    """Triples with a condition and, as many, without."""
     ordinary = [Triple(t.query, [], t.positive, t.negative) for t in make_triples(40, seed=3)]
     file = tmp_path / "mixed.npz"
     write_triples(file, [*make_triples(40, seed=2), *ordinary], Names())
-    changes = ["loss.keep=5.0", f"data.triples={file}"]
+    return file
+
+
+def test_what_is_kept_is_the_ranking_of_the_start_also_after_resuming(
+    recipe: Any, mixed_file: Path, tmp_path: Path
+) -> None:
+    changes = ["loss.keep=5.0", f"data.triples={mixed_file}"]
     train(recipe(*changes, output="whole"))
     kept = losses(tmp_path / "whole", "keep")
     assert kept[0] == pytest.approx(0.0, abs=1e-6)  # the model still is what it was
@@ -159,8 +174,46 @@ def test_what_is_kept_is_the_ranking_of_the_start_also_after_resuming(recipe: An
     Trainer.run(_stopping_after(recipe(*changes, "run.checkpoint_every=5", output="parts"), 7))
     train(recipe(*changes, "run.checkpoint_every=5", "run.resume=true", output="parts"))
     assert losses(tmp_path / "parts", "keep") == pytest.approx(kept, abs=1e-5)
-    train(recipe("loss.keep=0.001", f"data.triples={file}", output="free"))
+    train(recipe("loss.keep=0.001", f"data.triples={mixed_file}", output="free"))
     assert losses(tmp_path / "free", "keep")[-1] > kept[-1]
+
+
+def test_a_teacher_gives_back_rankings_that_the_start_has_lost(
+    recipe: Any, mixed_file: Path, tmp_path: Path
+) -> None:
+    train(recipe("run.steps=40", output="start"))
+    only_keep = ["loss.retrieval=0", "loss.contrastive=0", "loss.detection=0", "loss.properties=0"]
+    changes = [f"model.start_from={tmp_path / 'start/model'}", "loss.keep=1", f"data.triples={mixed_file}"]
+    changes += [*only_keep, "run.steps=80"]
+    train(recipe(*changes, output="itself"))
+    assert losses(tmp_path / "itself", "keep")[0] == pytest.approx(0.0, abs=1e-6)
+    train(recipe(*changes, "model.teacher=backbone", output="taught"))
+    apart = losses(tmp_path / "taught", "keep")
+    assert apart[0] > 0.05  # the start had gone another way
+    assert sum(apart[-10:]) < 0.5 * sum(apart[:10])
+    before = recipe("run.steps=0", "run.time_budget_s=1e-9", output="before")
+    train(before)  # the new ColBERT itself, as a checkpoint
+    train(recipe(*changes, f"model.teacher={tmp_path / 'before/model'}", output="named"))
+    assert losses(tmp_path / "named", "keep") == pytest.approx(apart, rel=1e-3, abs=1e-5)
+
+
+def test_a_teacher_that_reads_otherwise_is_refused(recipe: Any, mpnet: Path, tmp_path: Path) -> None:
+    train(recipe("run.steps=1", f"model.backbone={mpnet}", output="other"))
+    with pytest.raises(ModelError, match=r"teacher '.*other/model' reads text otherwise") as caught:
+        train(recipe("loss.keep=1", f"model.teacher={tmp_path / 'other/model'}"))
+    assert "tokenizer" in caught.value.hint
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NumColBERTError, match="empty"):
+        train(recipe("loss.keep=1", f"model.teacher={tmp_path / 'empty'}"))
+
+
+def test_half_precision_on_a_processor_learns_about_the_same(recipe: Any, tmp_path: Path) -> None:
+    for precision in ("auto", "fp32", "bf16"):
+        train(recipe(f"run.precision={precision}", output=precision))
+    full, half = losses(tmp_path / "fp32"), losses(tmp_path / "bf16")
+    assert losses(tmp_path / "auto") == full  # a processor takes half precision only where it is asked to
+    assert half != full
+    assert half == pytest.approx(full, rel=0.05)
 
 
 def _stopping_after(recipe: Recipe, steps: int) -> Trainer:

@@ -18,7 +18,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
@@ -32,7 +32,7 @@ from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_
 from numcolbert.train.fingerprint import write_note
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.model_setup import choose_device, skipped_document_ids, text_settings
-from numcolbert.train.packed import PackedEncoder, PackedSettings, compute_dtype
+from numcolbert.train.packed import PackedEncoder, PackedSettings, Precision, compute_dtype
 from numcolbert.train.ranking import (
     EncodedQueries,
     Group,
@@ -98,7 +98,7 @@ class Ranker:
                 self.gate.query_length = held
 
     @classmethod
-    def of(cls, model: Any, *, precision: str = "bf16") -> Ranker:
+    def of(cls, model: Any, *, precision: Precision = "auto") -> Ranker:
         device = model.device
         encoder = PackedEncoder(model, PackedSettings(compute_dtype(device, precision)))
         return cls(
@@ -288,7 +288,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--depth", type=positive, default=DEPTH, help="hits a query in the run files")
     parser.add_argument("--candidates", type=Path, help="rank what this TREC run holds, and nothing else")
     parser.add_argument("--device", default="auto")
-    parser.add_argument("--precision", choices=["bf16", "fp32"], default="bf16")
+    parser.add_argument("--precision", choices=get_args(Precision), default="auto")
     chosen = parser.parse_args(arguments)
     benchmarks = collect(chosen.benchmarks, suites=not chosen.no_suites)
     with storage_errors(chosen.out):  # now, and not after everything is ranked

@@ -93,23 +93,23 @@ def _logits(scores: Tensor, divisor: Tensor | float, temperature: float) -> Tens
 
 
 def keep_loss(
-    scores: Tensor, before: Tensor, divisor: Tensor | float, counted: Tensor, *, temperature: float = 0.02
+    scores: Tensor, teacher: Tensor, divisor: Tensor | float, counted: Tensor, *, temperature: float = 0.02
 ) -> Tensor:
-    """How far the ranking of ordinary queries has moved from that of the model training started with.
+    """How far the ranking of ordinary queries is from a teacher's, such as the model training began with.
 
-    `KL(softmax(before) || softmax(scores))` over the batch's documents, mean over the queries that count.
+    `KL(softmax(teacher) || softmax(scores))` over the batch's documents, mean over the queries that count.
     Answers to general questions are few and soon known by heart; this goes on teaching.
 
     | input | shape | |
     |---|---|---|
-    | `scores`, `before` | [B, D] | MaxSim now, and of the model at the start |
+    | `scores`, `teacher` | [B, D] | MaxSim of the model and of the teacher |
     | `divisor` | [B] or one number | as for `retrieval_loss` |
     | `counted` | [B] bool | queries without a condition |
     """
-    now, then = (F.log_softmax(_logits(s, divisor, temperature), dim=1) for s in (scores, before))
-    moved = F.kl_div(now, then, log_target=True, reduction="none").sum(dim=1)
-    weight = counted.to(moved.dtype)
-    return (moved * weight).sum() / weight.sum().clamp(min=1)
+    ours, wanted = (F.log_softmax(_logits(s, divisor, temperature), dim=1) for s in (scores, teacher))
+    apart = F.kl_div(ours, wanted, log_target=True, reduction="none").sum(dim=1)
+    weight = counted.to(apart.dtype)
+    return (apart * weight).sum() / weight.sum().clamp(min=1)
 
 
 def detection_loss(
@@ -205,7 +205,7 @@ class EncodedBatch:
     scores: Tensor | None = None  # [B, D], MaxSim where it was computed already
     word_scores: Tensor | None = None  # [B, D], of ungated words outside of quantities, likewise
     mention_scores: Tensor | None = None  # [C, D], of the ungated tokens of each quantity, likewise
-    scores_before: Tensor | None = None  # [B, D], MaxSim of the model that training started with
+    teacher_scores: Tensor | None = None  # [B, D], MaxSim of the model whose rankings are kept
 
 
 @dataclass(slots=True)
@@ -291,10 +291,10 @@ class NumColBERTLoss(nn.Module):
             )
             total = total + s.concept * concept
             parts["concept"] = concept.detach()
-        if s.keep and batch.scores_before is not None:
+        if s.keep and batch.teacher_scores is not None:
             counted = condition_counts(labels.conditions, len(scores)) == 0
             keep = keep_loss(
-                scores, batch.scores_before, divisor, counted, temperature=s.retrieval_temperature
+                scores, batch.teacher_scores, divisor, counted, temperature=s.retrieval_temperature
             )
             total = total + s.keep * keep
             parts["keep"] = keep.detach()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from numcolbert.model.checkpoint import (
     with_gate,
 )
 from numcolbert.train.packed import PackedSettings, compute_dtype
-from numcolbert.train.text_reader import TextSettings
+from numcolbert.train.text_reader import TextReader, TextSettings
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
@@ -25,10 +26,16 @@ if TYPE_CHECKING:
     from numcolbert.train.recipe import Recipe
 
 
+NEW_COLBERT = "backbone"
+
+
 @dataclass(frozen=True)
 class ModelSettings:
     backbone: str = "sentence-transformers/all-MiniLM-L6-v2"
     start_from: str = ""
+    teacher: str = ""
+    """Whose rankings of general questions `loss.keep` holds: those of this checkpoint, of a new ColBERT on
+    the backbone (`NEW_COLBERT`), or of what training starts from."""
     gated: bool = True
     dropout: float = 0.0
     encoder: ColBERTSettings = field(default_factory=ColBERTSettings)
@@ -44,6 +51,32 @@ def open_start(settings: ModelSettings) -> MultiVectorEncoder:
     if settings.start_from:
         return load_checkpoint(settings.start_from)
     return build_colbert(settings.backbone, settings.encoder)
+
+
+def open_teacher(settings: ModelSettings, student: MultiVectorEncoder) -> MultiVectorEncoder:
+    """What `loss.keep` listens to, on the student's device: if nobody else, the student as it is now."""
+    if not settings.teacher:
+        return copy.deepcopy(student)
+    if settings.teacher == NEW_COLBERT:
+        teacher = build_colbert(settings.backbone, settings.encoder)
+    else:
+        teacher = load_checkpoint(settings.teacher)
+    # Both read one and the same batch, so a token has to mean the same to them.
+    if _tokens_of(student) != _tokens_of(teacher):
+        raise ModelError(
+            f"The teacher '{settings.teacher}' reads text otherwise than the model that is trained.",
+            hint="choose one with the same tokenizer, prompts and reading of digits",
+        )
+    return teacher.float().to(student.device)
+
+
+_PROBE = "R&D of $20,000.5 mln, 3 % above 1987's 19.4 \u00b5g"
+
+
+def _tokens_of(model: MultiVectorEncoder) -> tuple[list[int], list[int], int]:
+    """How it reads a text with all that models read differently, and how many tokens it knows."""
+    reader = TextReader(text_settings(model))
+    return reader.queries([_PROBE])[0].ids, reader.documents([_PROBE])[0], len(model.tokenizer)
 
 
 def made_ready(

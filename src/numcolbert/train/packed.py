@@ -49,9 +49,15 @@ class PackedSettings:
     """While it trains."""
 
 
-def compute_dtype(device: torch.device, precision: str = "bf16") -> torch.dtype:
-    """What a model is computed in where `precision` is wanted: half precision on a GPU only."""
-    return torch.bfloat16 if precision == "bf16" and device.type == "cuda" else torch.float32
+Precision = Literal["auto", "bf16", "fp32"]
+"""What products are computed in. `auto` is half precision on a GPU only: many processors have no instructions
+for it and would be slower, while those that have them (AVX512-BF16, AMX) are several times faster."""
+
+
+def compute_dtype(device: torch.device, precision: Precision = "auto") -> torch.dtype:
+    if precision == "auto":
+        precision = "bf16" if device.type == "cuda" else "fp32"
+    return torch.bfloat16 if precision == "bf16" else torch.float32
 
 
 def packed_tokens(sequences: Sequence[Sequence[int]], device: torch.device) -> PackedTokens:

@@ -17,6 +17,7 @@ from numcolbert.config import merged, read_toml, settings_from
 from numcolbert.errors import NotFoundError, UsageError
 from numcolbert.train.losses import LossSettings
 from numcolbert.train.model_setup import ModelSettings
+from numcolbert.train.packed import Precision
 from numcolbert.train.sources import DataSettings
 
 BUILT_IN = Path(__file__).parent / "recipes"
@@ -44,7 +45,7 @@ class RunSettings:
     time_budget_s: float = 0.0
     seed: int = 1
     device: str = "auto"
-    precision: Literal["bf16", "fp32"] = "bf16"
+    precision: Precision = "auto"
     attention: Literal["auto", "short", "varlen", "bucketed"] = "auto"
     compile: Literal["auto", "on", "off"] = "auto"
     log_every: int = 50

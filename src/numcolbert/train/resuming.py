@@ -26,7 +26,10 @@ _WARNED = ("optimiser.", "data.workers", "data.tape")
 """What works on from here, so that a loss that ran away or a smaller machine need not cost the training; but
 not as the run would have gone on. Batches are dealt to workers in turn, and each draws triples of its own:
 with more or fewer workers some triples come twice and others never."""
-_FILES = ("model.backbone", "model.start_from", "data.pools", "data.held_out", "data.general", "data.triples")
+_FILES = (
+    *("model.backbone", "model.start_from", "model.teacher"),
+    *("data.pools", "data.held_out", "data.general", "data.triples"),
+)
 _SHOWN = 4
 
 Settings = dict[str, Any]

@@ -34,16 +34,16 @@ class TrainingStep(nn.Module):
         *,
         mask_known: bool = True,
         skipped_ids: Tensor | None = None,
-        start: PackedEncoder | None = None,
+        teacher: PackedEncoder | None = None,
     ) -> None:
         """Args:
-        start: The encoder as it was before training, for the loss that keeps its ranking; never trained.
+        teacher: An encoder for the loss that keeps its ranking; never trained.
         """
         super().__init__()
         self.encoder, self.gate, self.loss = encoder, gate, loss
         self.mask_known = mask_known
         # In a tuple, so that it is no part of what is trained, saved or resumed.
-        self._start = (start,) if start is not None else ()
+        self._teacher = (teacher,) if teacher is not None else ()
         self.register_buffer("skipped_ids", skipped_ids, persistent=False)
 
     def forward(self, batch: Batch, *, measured: bool = False) -> StepResult:
@@ -98,7 +98,7 @@ class TrainingStep(nn.Module):
             document_mask=_counted(document, batch, skipped),
             num_logit=logit,
             scores=maxima.sums(gates),
-            scores_before=self._scores_before(batch),
+            teacher_scores=self._teacher_scores(batch),
             word_scores=maxima.sums(words.float()) if settings.concept else None,
             mention_scores=maxima.of_mentions(batch.conditions) if settings.mention == "tokens" else None,
         )
@@ -106,11 +106,11 @@ class TrainingStep(nn.Module):
         labels = BatchLabels(target, rivals, quantity_mask, batch.conditions, batch.quantities)
         return encoded, labels, gates
 
-    def _scores_before(self, batch: Batch) -> Tensor | None:
-        """MaxSim of the model that training started with, [B, 2B]; it had no trained gate."""
-        for start in self._start:
+    def _teacher_scores(self, batch: Batch) -> Tensor | None:
+        """MaxSim of the teacher, [B, 2B]; without a gate, which has nothing to do in general questions."""
+        for teacher in self._teacher:
             with torch.no_grad():
-                vectors = start(batch.tokens).to(start.dtype)
+                vectors = teacher(batch.tokens).to(teacher.dtype)
                 return token_maxima(vectors, batch, self.skipped_ids).sums()
         return None
 

@@ -6,7 +6,6 @@ device until they are logged, and nothing in a step asks the device for a value.
 
 from __future__ import annotations
 
-import copy
 import json
 import logging
 import math
@@ -36,6 +35,7 @@ from numcolbert.train.model_setup import (
     choose_device,
     made_ready,
     open_start,
+    open_teacher,
     packing,
     skipped_document_ids,
     text_settings,
@@ -152,14 +152,15 @@ class Trainer:
             loss,
             mask_known=recipe.data.mask_known,
             skipped_ids=skipped_document_ids(self.model),
-            start=self._frozen_copy(packed) if recipe.loss.keep else None,
+            teacher=self._teacher(packed) if recipe.loss.keep else None,
         )
         return module.to(self.device).train()
 
-    def _frozen_copy(self, packed: PackedSettings) -> PackedEncoder:
-        """The encoder as it is now; a resumed run makes it before it loads its state."""
-        start = PackedEncoder(copy.deepcopy(self.model), replace(packed, compile_layers=False, dropout=0.0))
-        return start.to(self.device).eval().requires_grad_(False)
+    def _teacher(self, packed: PackedSettings) -> PackedEncoder:
+        """A frozen encoder; a resumed run makes it before it loads its state."""
+        model = open_teacher(self.recipe.model, self.model)
+        teacher = PackedEncoder(model, replace(packed, compile_layers=False, dropout=0.0))
+        return teacher.to(self.device).eval().requires_grad_(False)
 
     def run(self) -> Outcome:
         feed = FeedSettings(
