@@ -185,6 +185,18 @@ def test_the_chosen_share_and_gate_are_the_best_of_those_tried(
     assert result.scores["gated"]["nDCG@10"] == pytest.approx(choice["chosen"]["mean"], abs=1e-3)
 
 
+def test_a_choice_in_half_precision_is_about_the_same(
+    trained: Path, benchmark_folder: Path, tmp_path: Path
+) -> None:
+    tried = []
+    for precision in ("fp32", "bf16"):
+        out = tmp_path / precision
+        asked = ["--shares", "0", "0.5", "--gate-lengths", "0", "--device", "cpu", "--precision", precision]
+        assert choose([str(trained), str(benchmark_folder), *asked, "-o", str(out)]) == 0
+        tried.append([one["mean"] for one in json.loads((out / "choice.json").read_text())["tried"]])
+    assert tried[1] == pytest.approx(tried[0], abs=0.03)
+
+
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [(["--gate-lengths", "1"], "0, or 2 or more"), (["--shares", "1.2"], "share is 1.2")],

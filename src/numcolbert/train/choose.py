@@ -29,6 +29,7 @@ from numcolbert.train.evaluate import (
     Corpora,
     Ranker,
     Result,
+    add_device_options,
     collect,
     evaluate,
     held_variant,
@@ -37,6 +38,7 @@ from numcolbert.train.evaluate import (
 from numcolbert.train.evaluate import table as measured_table
 from numcolbert.train.measures import Measures, as_it_ranks
 from numcolbert.train.model_setup import choose_device
+from numcolbert.train.packed import Precision
 
 CHOICE = "choice.json"
 MEASURE = "nDCG@10"
@@ -59,6 +61,8 @@ def try_all(
     gate_lengths: Sequence[int],
     device: str,
     corpora: Corpora,
+    *,
+    precision: Precision = "auto",
 ) -> Iterator[Tried]:
     """Each share with each length; a model without a gate has its shares alone. Collections are read into
     `corpora`: their tokens are the same for all shares.
@@ -67,7 +71,7 @@ def try_all(
     for share in shares:
         model = load_checkpoint(run / "model", device=str(choose_device(device)))
         average(model, start, share)
-        ranker = Ranker.of(model)
+        ranker = Ranker.of(model, precision=precision)
         ranker.corpora = corpora
         lengths = gate_lengths if ranker.gate is not None else [0]
         results = list(evaluate(ranker, benchmarks, gate_lengths=[length for length in lengths if length]))
@@ -99,7 +103,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("benchmarks", nargs="+", type=Path, help="to choose on: never those of the tables")
     parser.add_argument("--shares", type=float, nargs="+", default=[0.05, 0.1])
     parser.add_argument("--gate-lengths", type=int, nargs="+", default=[0, 4, 6, 8, 10])
-    parser.add_argument("--device", default="auto")
+    add_device_options(parser)
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--overwrite", action="store_true")
     parser.add_argument("--rank", type=Path, nargs="+", default=[], help="then these, with their suites")
@@ -118,7 +122,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with storage_errors(chosen.runs):  # now, and not after everything is tried
             chosen.runs.mkdir(parents=True, exist_ok=True)
     corpora: Corpora = {}
-    tried = list(try_all(chosen.run, benchmarks, chosen.shares, chosen.gate_lengths, chosen.device, corpora))
+    settings = (chosen.shares, chosen.gate_lengths, chosen.device, corpora)
+    tried = list(try_all(chosen.run, benchmarks, *settings, precision=chosen.precision))
     best = max(tried, key=lambda one: one.mean)
     model = averaged_run(chosen.run, best.share, best.gate_length)
     save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)
@@ -127,7 +132,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sys.stdout.write(table(tried))
     sys.stdout.write(f"chosen: share {best.share:g}, gate length {best.gate_length or 'as trained'}\n")
     if ranked:
-        ranker = Ranker.of(load_checkpoint(chosen.out, device=str(choose_device(chosen.device))))
+        model = load_checkpoint(chosen.out, device=str(choose_device(chosen.device)))
+        ranker = Ranker.of(model, precision=chosen.precision)
         ranker.corpora = corpora
         measured = evaluate(ranker, ranked, chosen.runs, depth=chosen.depth)
         sys.stdout.write(measured_table(save_results(chosen.runs / "results.json", measured)) + "\n")

@@ -278,6 +278,13 @@ def collect(folders: Sequence[Path], *, suites: bool) -> list[Benchmark]:
     return [benchmark for benchmark, _ in found]
 
 
+def add_device_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default="auto")
+    parser.add_argument(
+        "--precision", choices=get_args(Precision), default="auto", help="bf16 on a GPU, else fp32"
+    )
+
+
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m numcolbert.train.evaluate", description=__doc__)
@@ -287,8 +294,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-suites", action="store_true", help="leave out the folders under suites/")
     parser.add_argument("--depth", type=positive, default=DEPTH, help="hits a query in the run files")
     parser.add_argument("--candidates", type=Path, help="rank what this TREC run holds, and nothing else")
-    parser.add_argument("--device", default="auto")
-    parser.add_argument("--precision", choices=get_args(Precision), default="auto")
+    add_device_options(parser)
     chosen = parser.parse_args(arguments)
     benchmarks = collect(chosen.benchmarks, suites=not chosen.no_suites)
     with storage_errors(chosen.out):  # now, and not after everything is ranked
