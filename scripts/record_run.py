@@ -36,7 +36,7 @@ CURVE = ("step", "retrieval", "contrastive", "bound", "concept", "loss", "gate_m
 NOT_THE_RESULT = {
     "name", "run.output", "run.device", "run.log_every", "run.save_fp16", "run.checkpoint_every",
     "run.resume", "run.tensorboard", "run.evaluate_at_end", "run.evaluate_during", "run.eval_every",
-    "run.depth", "data.tape", "data.workers", "data.prefetch", "model.backbone",
+    "run.depth", "run.precision", "data.tape", "data.workers", "data.prefetch", "model.backbone",
 }  # fmt: skip
 """Settings that say where and how a run was made, not what came out."""
 SETTINGS_OF = {

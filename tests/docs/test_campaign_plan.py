@@ -15,6 +15,7 @@ import pytest
 from numcolbert.errors import UsageError
 from numcolbert.reproduce.elsewhere import commands
 from numcolbert.reproduce.spec import TABLES, load_table
+from numcolbert.train.model_setup import NEW_COLBERT
 from numcolbert.train.recipe import Recipe, load_recipe
 from numcolbert.train.tape import NOT_IN_BATCHES
 
@@ -236,10 +237,11 @@ def test_long_trainings_are_averaged_with_their_start(planning: ModuleType, plan
     assert all(folder.endswith(("/dev", "/facts")) for folder in plan.words["CHOSEN_ON"])
 
 
-def test_joint_training_starts_from_general_search(plan: Any) -> None:
+def test_joint_training_starts_from_general_search_or_has_it_for_a_teacher(plan: Any) -> None:
     trainings = [run for run in plan.runs if run.name.startswith("joint-") and run.recipe]
-    assert len(trainings) == 4
+    assert len(trainings) == 5
     for joint in trainings:
         recipe = _recipe(plan, joint)
         assert recipe.model.start_from == f"WORK/runs/{joint.after}/model"
+        assert joint.after == "colbert-general" or recipe.model.teacher == NEW_COLBERT
         assert recipe.loss.keep

@@ -21,8 +21,9 @@ def test_pools_share_a_weight() -> None:
     assert named_mix(None, ["a"]) is None
 
 
-def test_joint_is_half_general() -> None:
-    mix = load_recipe("joint").data.mix
+@pytest.mark.parametrize("name", ["joint", "joint-further"])
+def test_joint_is_half_general(name: str) -> None:
+    mix = load_recipe(name).data.mix
     assert mix is not None
     assert mix["general"] / sum(mix.values()) == 0.5
 
