@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -57,10 +57,8 @@ def open_teacher(settings: ModelSettings, student: MultiVectorEncoder) -> MultiV
     """What `loss.keep` listens to, on the student's device: if nobody else, the student as it is now."""
     if not settings.teacher:
         return copy.deepcopy(student)
-    if settings.teacher == NEW_COLBERT:
-        teacher = build_colbert(settings.backbone, settings.encoder)
-    else:
-        teacher = load_checkpoint(settings.teacher)
+    checkpoint = "" if settings.teacher == NEW_COLBERT else settings.teacher
+    teacher = open_start(replace(settings, start_from=checkpoint))
     # Both read one and the same batch, so a token has to mean the same to them.
     if _tokens_of(student) != _tokens_of(teacher):
         raise ModelError(
