@@ -384,29 +384,33 @@ def test_concept_loss_follows_its_formula(seed: int, reading: str, own: bool) ->
     assert (numbers == 0).all()  # a number has no say about the concept
 
 
+@pytest.mark.parametrize("of_numbers", [False, True])
 @examples(20)
 @given(seed=seeds)
-def test_keep_loss_follows_its_formula(seed: int) -> None:
+def test_keep_losses_follow_their_formula(seed: int, of_numbers: bool) -> None:
     encoded, labels = toy_batch(seed)
     g = torch.Generator().manual_seed(seed)
     shape = (len(encoded.queries), len(encoded.documents))
     encoded.scores = torch.randn(shape, generator=g).requires_grad_()
-    encoded.teacher_scores = torch.randn(shape, generator=g)
+    encoded.teacher_scores, encoded.start_scores = (torch.randn(shape, generator=g) for _ in range(2))
+    weight = {"keep_numbers" if of_numbers else "keep": 1.0}
     settings = LossSettings(
-        retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0, keep=1.0, retrieval_temperature=0.3
+        retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0, retrieval_temperature=0.3, **weight
     )
     loss = NumColBERTLoss(settings, DIM, UNITS)(encoded, labels).total
-    ordinary = sorted(set(range(shape[0])) - set(labels.conditions.query.tolist()))
+    conditional = set(labels.conditions.query.tolist())
+    counted = sorted(conditional if of_numbers else set(range(shape[0])) - conditional)
+    wanted = encoded.start_scores if of_numbers else encoded.teacher_scores
     expected = []
-    for query in ordinary:
+    for query in counted:
         scale = 0.3 * int(encoded.query_mask[query].sum())
-        now, then = ((s[query].detach() / scale).tolist() for s in (encoded.scores, encoded.teacher_scores))
+        now, then = ((s[query].detach() / scale).tolist() for s in (encoded.scores, wanted))
         shares = [[math.exp(x) / sum(map(math.exp, row)) for x in row] for row in (now, then)]
         expected.append(sum(t * math.log(t / n) for n, t in zip(*shares, strict=True)))
     assert loss.item() == pytest.approx(sum(expected) / max(len(expected), 1), rel=1e-4, abs=1e-6)
     loss.backward()
     moved = encoded.scores.grad.abs().sum(dim=1) > 0  # type: ignore[union-attr]
-    assert moved.nonzero().flatten().tolist() == ordinary  # queries with a condition are free to move
+    assert moved.nonzero().flatten().tolist() == counted  # the other queries are free to move
 
 
 def test_mention_vector_is_the_mean_of_its_tokens() -> None:

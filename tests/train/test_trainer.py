@@ -178,6 +178,20 @@ def test_what_is_kept_is_the_ranking_of_the_start_also_after_resuming(
     assert losses(tmp_path / "free", "keep")[-1] > kept[-1]
 
 
+def test_rankings_of_numbers_are_kept_as_the_start_has_them_with_its_gate(
+    recipe: Any, mixed_file: Path, tmp_path: Path
+) -> None:
+    train(recipe("run.steps=40", output="start"))
+    changes = [f"model.start_from={tmp_path / 'start/model'}", f"data.triples={mixed_file}"]
+    changes += ["loss.keep=1", "model.teacher=backbone"]  # pulls away from the start
+    train(recipe(*changes, "loss.keep_numbers=5", output="held"))
+    train(recipe(*changes, "loss.keep_numbers=0.001", output="free"))
+    held, free = (losses(tmp_path / name, "keep_numbers") for name in ("held", "free"))
+    assert held[0] == pytest.approx(0.0, abs=1e-6)  # also where the gate is not 1 any more
+    assert max(held) > 1e-4
+    assert sum(held) < sum(free)
+
+
 def test_a_teacher_gives_back_rankings_that_the_start_has_lost(
     recipe: Any, mixed_file: Path, tmp_path: Path
 ) -> None:

@@ -62,9 +62,22 @@ class BucketedAttention:
         for part, (count, width), mask in zip(parts, groups.shapes, prepared.masks, strict=True):
             # [sequences, heads, width, head_dim] each
             q, k, v = (x.transpose(1, 2) for x in part.view(count, width, *qkv.shape[1:]).unbind(2))
-            out = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+            out = _attend(q, k, v, mask)
             done.append(out.transpose(1, 2).flatten(0, 1))
         return groups.collect(torch.cat(done))
+
+
+def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    """[sequences, heads, width, head_dim] each, and what is added to the scores.
+
+    The kernel for processors takes three times as long for gradients in half precision as the products it
+    stands for, so these are written out there.
+    """
+    written_out = q.device.type == "cpu" and q.dtype == torch.bfloat16 and q.requires_grad
+    if not written_out:
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    scores = (q.contiguous() * q.shape[-1] ** -0.5) @ k.contiguous().transpose(-1, -2)
+    return torch.softmax(scores + mask, dim=-1) @ v.contiguous()
 
 
 class _StreamAttention:

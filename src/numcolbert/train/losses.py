@@ -41,6 +41,9 @@ class LossSettings:
     bound: float = 0.0
     concept: float = 0.0
     keep: float = 0.0
+    """Of the rankings that `model.teacher` gives general questions."""
+    keep_numbers: float = 0.0
+    """Of the rankings that the model training began with gives questions with a condition."""
     positives: Strategy = "unit"
     unit_match: Literal["unit", "dimension"] = "unit"
     contrast: Literal["all", "comparable"] = "all"
@@ -95,16 +98,17 @@ def _logits(scores: Tensor, divisor: Tensor | float, temperature: float) -> Tens
 def keep_loss(
     scores: Tensor, teacher: Tensor, divisor: Tensor | float, counted: Tensor, *, temperature: float = 0.02
 ) -> Tensor:
-    """How far the ranking of ordinary queries is from a teacher's, such as the model training began with.
+    """How far the ranking of some queries is from a teacher's, such as the model training began with.
 
     `KL(softmax(teacher) || softmax(scores))` over the batch's documents, mean over the queries that count.
-    Answers to general questions are few and soon known by heart; this goes on teaching.
+    Answers to general questions are few and soon known by heart; this goes on teaching. Of questions with a
+    condition it says what was known before, where a short training's own triples say but a little of it.
 
     | input | shape | |
     |---|---|---|
     | `scores`, `teacher` | [B, D] | MaxSim of the model and of the teacher |
     | `divisor` | [B] or one number | as for `retrieval_loss` |
-    | `counted` | [B] bool | queries without a condition |
+    | `counted` | [B] bool | queries without a condition, or those with one |
     """
     ours, wanted = (F.log_softmax(_logits(s, divisor, temperature), dim=1) for s in (scores, teacher))
     apart = F.kl_div(ours, wanted, log_target=True, reduction="none").sum(dim=1)
@@ -205,7 +209,8 @@ class EncodedBatch:
     scores: Tensor | None = None  # [B, D], MaxSim where it was computed already
     word_scores: Tensor | None = None  # [B, D], of ungated words outside of quantities, likewise
     mention_scores: Tensor | None = None  # [C, D], of the ungated tokens of each quantity, likewise
-    teacher_scores: Tensor | None = None  # [B, D], MaxSim of the model whose rankings are kept
+    teacher_scores: Tensor | None = None  # [B, D], MaxSim of the model whose general rankings are kept
+    start_scores: Tensor | None = None  # [B, D], gated MaxSim of the model training began with
 
 
 @dataclass(slots=True)
@@ -291,13 +296,15 @@ class NumColBERTLoss(nn.Module):
             )
             total = total + s.concept * concept
             parts["concept"] = concept.detach()
-        if s.keep and batch.teacher_scores is not None:
-            counted = condition_counts(labels.conditions, len(scores)) == 0
-            keep = keep_loss(
-                scores, batch.teacher_scores, divisor, counted, temperature=s.retrieval_temperature
-            )
-            total = total + s.keep * keep
-            parts["keep"] = keep.detach()
+        conditional = condition_counts(labels.conditions, len(scores)) > 0
+        for name, weight, wanted, counted in (
+            ("keep", s.keep, batch.teacher_scores, ~conditional),
+            ("keep_numbers", s.keep_numbers, batch.start_scores, conditional),
+        ):
+            if weight and wanted is not None:
+                keep = keep_loss(scores, wanted, divisor, counted, temperature=s.retrieval_temperature)
+                total = total + weight * keep
+                parts[name] = keep.detach()
         if s.detection and batch.num_logit is not None:
             detection = detection_loss(
                 batch.num_logit,

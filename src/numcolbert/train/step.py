@@ -23,6 +23,24 @@ class StepResult:
     """Detached scalars for the log; nothing here waits for the device."""
 
 
+@dataclass(frozen=True)
+class Teacher:
+    """A model that is never trained, whose rankings a loss holds."""
+
+    encoder: PackedEncoder
+    gate: nn.Module | None = None
+
+    def scores(self, batch: Batch, skipped: object = None) -> Tensor:
+        """Its MaxSim, [B, 2B]."""
+        with torch.no_grad():
+            hidden = self.encoder.hidden(batch.tokens)
+            vectors = self.encoder.project(hidden)
+            gates = None
+            if self.gate is not None:
+                _, gates = weigh_queries(self.gate, batch, hidden, vectors)
+            return token_maxima(vectors.to(self.encoder.dtype), batch, skipped).sums(gates)
+
+
 class TrainingStep(nn.Module):
     """Encoder, gate and losses as one module, so that accelerate can wrap it."""
 
@@ -34,16 +52,17 @@ class TrainingStep(nn.Module):
         *,
         mask_known: bool = True,
         skipped_ids: Tensor | None = None,
-        teacher: PackedEncoder | None = None,
+        teacher: Teacher | None = None,
+        start: Teacher | None = None,
     ) -> None:
         """Args:
-        teacher: An encoder for the loss that keeps its ranking; never trained.
+        teacher: Whose rankings of general questions are kept.
+        start: Whose rankings of questions with a condition are kept.
         """
         super().__init__()
         self.encoder, self.gate, self.loss = encoder, gate, loss
         self.mask_known = mask_known
-        # In a tuple, so that it is no part of what is trained, saved or resumed.
-        self._teacher = (teacher,) if teacher is not None else ()
+        self.teacher, self.start = teacher, start  # no modules: neither trained nor saved
         self.register_buffer("skipped_ids", skipped_ids, persistent=False)
 
     def forward(self, batch: Batch, *, measured: bool = False) -> StepResult:
@@ -66,22 +85,15 @@ class TrainingStep(nn.Module):
         vectors: Tensor,  # [tokens, dim] float32
     ) -> tuple[EncodedBatch, BatchLabels, Tensor | None]:
         """From the encoder's output to what the losses need; the last is the gate of each query token."""
-        gate: Any = self.gate
         query, document = query_rows(batch), document_rows(batch)
         ungated = query.of(vectors)  # [B, Tq, dim]
         documents = document.of(vectors)  # [2B, Td, dim]
         skipped = self.skipped_ids
 
-        quantity_mask = _any_mention(batch) & batch.word_mask
+        quantity_mask = quantity_tokens(batch)
         queries, logit, gates = ungated, None, None
-        if gate is not None:
-            inputs = query.of(hidden) if gate.reads == "hidden" else ungated
-            logit, strength = gate.weigh(inputs, query.mask.sum(dim=1, keepdim=True))
-            if gate.gate_on == "gold":
-                gated = quantity_mask
-            else:
-                gated = (torch.sigmoid(logit) > gate.threshold) & batch.word_mask
-            gates = torch.where(gated, strength, torch.ones_like(strength))
+        if self.gate is not None:
+            logit, gates = weigh_queries(self.gate, batch, hidden, vectors)
             queries = ungated * gates.unsqueeze(-1)
 
         target = torch.arange(batch.queries, device=vectors.device)
@@ -98,7 +110,8 @@ class TrainingStep(nn.Module):
             document_mask=_counted(document, batch, skipped),
             num_logit=logit,
             scores=maxima.sums(gates),
-            teacher_scores=self._teacher_scores(batch),
+            teacher_scores=self.teacher.scores(batch, skipped) if self.teacher is not None else None,
+            start_scores=self.start.scores(batch, skipped) if self.start is not None else None,
             word_scores=maxima.sums(words.float()) if settings.concept else None,
             mention_scores=maxima.of_mentions(batch.conditions) if settings.mention == "tokens" else None,
         )
@@ -106,13 +119,20 @@ class TrainingStep(nn.Module):
         labels = BatchLabels(target, rivals, quantity_mask, batch.conditions, batch.quantities)
         return encoded, labels, gates
 
-    def _teacher_scores(self, batch: Batch) -> Tensor | None:
-        """MaxSim of the teacher, [B, 2B]; without a gate, which has nothing to do in general questions."""
-        for teacher in self._teacher:
-            with torch.no_grad():
-                vectors = teacher(batch.tokens).to(teacher.dtype)
-                return token_maxima(vectors, batch, self.skipped_ids).sums()
-        return None
+
+def weigh_queries(gate: Any, batch: Batch, hidden: Tensor, vectors: Tensor) -> tuple[Tensor, Tensor]:
+    """The detector's logit and the gate of each query token, [B, Tq] both; 1 outside of quantities.
+
+    Takes the stream of hidden states and that of vectors; which one the gate reads is its own affair.
+    """
+    query = query_rows(batch)
+    inputs = query.of(hidden if gate.reads == "hidden" else vectors)
+    logit, strength = gate.weigh(inputs, query.mask.sum(dim=1, keepdim=True))
+    if gate.gate_on == "gold":
+        gated = quantity_tokens(batch)
+    else:
+        gated = (torch.sigmoid(logit) > gate.threshold) & batch.word_mask
+    return logit, torch.where(gated, strength, torch.ones_like(strength))
 
 
 @dataclass(frozen=True)
@@ -178,10 +198,11 @@ def _counted(documents: Rows, batch: Batch, skipped: object) -> Tensor:
     return documents.mask & ~left_out
 
 
-def _any_mention(batch: Batch) -> Tensor:
+def quantity_tokens(batch: Batch) -> Tensor:
+    """Words of any quantity mention, [B, Tq]."""
     marked = torch.zeros_like(batch.word_mask, dtype=torch.int32)
     marked.index_add_(0, batch.conditions.query, batch.conditions.mention.int())
-    return marked > 0
+    return (marked > 0) & batch.word_mask
 
 
 def gate_measures(encoded: EncodedBatch, quantity_mask: Tensor, gates: Tensor) -> dict[str, Tensor]:

@@ -6,6 +6,7 @@ device until they are logged, and nothing in a step asks the device for a value.
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import math
@@ -16,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -49,9 +51,12 @@ from numcolbert.train.resuming import check_resumed
 from numcolbert.train.schedule import Budget, lr_factor
 from numcolbert.train.sources import unit_count
 from numcolbert.train.state import Position, forget_state, has_state, load_state, save_state
-from numcolbert.train.step import TrainingStep
+from numcolbert.train.step import Teacher, TrainingStep
 from numcolbert.train.text_reader import TextReader
 from numcolbert.train.workers import FeedSettings
+
+if TYPE_CHECKING:
+    from sentence_transformers import MultiVectorEncoder
 
 log = logging.getLogger(__name__)
 
@@ -152,15 +157,23 @@ class Trainer:
             loss,
             mask_known=recipe.data.mask_known,
             skipped_ids=skipped_document_ids(self.model),
+            # A resumed run makes them before it loads its state.
             teacher=self._teacher(packed) if recipe.loss.keep else None,
+            start=self._start(packed) if recipe.loss.keep_numbers else None,
         )
         return module.to(self.device).train()
 
-    def _teacher(self, packed: PackedSettings) -> PackedEncoder:
-        """A frozen encoder; a resumed run makes it before it loads its state."""
-        model = open_teacher(self.recipe.model, self.model)
-        teacher = PackedEncoder(model, replace(packed, compile_layers=False, dropout=0.0))
-        return teacher.to(self.device).eval().requires_grad_(False)
+    def _teacher(self, packed: PackedSettings) -> Teacher:
+        """Without a gate, which has nothing to do in general questions."""
+        return Teacher(self._frozen(open_teacher(self.recipe.model, self.model), packed))
+
+    def _start(self, packed: PackedSettings) -> Teacher:
+        model = copy.deepcopy(self.model).requires_grad_(False)
+        return Teacher(self._frozen(model, packed), find_gate(model))
+
+    def _frozen(self, model: MultiVectorEncoder, packed: PackedSettings) -> PackedEncoder:
+        encoder = PackedEncoder(model, replace(packed, compile_layers=False, dropout=0.0))
+        return encoder.to(self.device).eval().requires_grad_(False)
 
     def run(self) -> Outcome:
         feed = FeedSettings(
