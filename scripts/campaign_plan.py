@@ -16,7 +16,7 @@ What a run is, one of:
                                                 shares and lengths those best on words.CHOSEN_ON
 
 When it starts:
-    after = "name"                              once that run has ended well
+    after = "name"                              once that run has ended well, or all of several ("one other")
     alone = true                                nothing runs beside it
     background = true                           takes no slot, and ends with the last run that takes one
     ready = "WORK/tape/tape.json"               of a background run: the file that others wait for
@@ -68,6 +68,11 @@ class Run:
     minutes: float = 0.0
     keep_depth: int = USUAL_DEPTH
     keep_model: bool = False
+
+    @property
+    def waits_for(self) -> tuple[str, ...]:
+        """The runs it cannot start without, in whatever way."""
+        return (*self.after.split(), *filter(None, [self.beside]))
 
 
 @dataclass(frozen=True)
@@ -171,7 +176,7 @@ def _waited_for(known: Mapping[str, Run], run: Run, seen: tuple[str, ...] = ()) 
             f"The run '{run.name}' waits for itself.", hint="break the circle of after and beside"
         )
     yield run.name
-    for other in filter(None, (run.after, run.beside)):
+    for other in run.waits_for:
         yield from _waited_for(known, known[other], (*seen, run.name))
 
 
@@ -189,7 +194,7 @@ def _check(run: Run, known: Mapping[str, Run]) -> None:
         (run.rates and not run.baseline, "has rates and no baseline", "set optimiser.lr for a training"),
         (run.set and not run.recipe, "has settings and no recipe", "write them into its command"),
         (run.gate_lengths and not run.shares, "holds a gate and averages nothing", "give it shares"),
-        (run.shares and not run.after, "averages nothing", "name the training with after"),
+        (run.shares and len(run.after.split()) != 1, "averages nothing", "name one training with after"),
         *(
             (not 0 <= share <= 1, f"has a share of {share:g}", "it lies between 0 and 1")
             for share in run.shares
@@ -201,8 +206,9 @@ def _check(run: Run, known: Mapping[str, Run]) -> None:
     ]:
         if wrong:
             raise UsageError(f"The run '{run.name}' {said}.", hint=hint)
-    for key, other in (("after", run.after), ("beside", run.beside)):
-        if other and other not in known:
+    for other in run.waits_for:
+        if other not in known:
+            key = "beside" if other == run.beside else "after"
             raise UsageError(
                 f"The run '{run.name}' starts {key} '{other}', which is no run.", hint="check its name"
             )

@@ -139,7 +139,7 @@ class Campaign:
     def _skip(self) -> None:
         """Give up what can no longer start; what waits for that follows the next time."""
         for run in self._waiting():
-            for name in filter(None, (run.after, run.beside)):
+            for name in run.waits_for:
                 end = self.ended.get(name)
                 if end and end.state != "done":
                     self._end(run.name, End("skipped", f"'{name}': {end.state}"))
@@ -162,7 +162,7 @@ class Campaign:
         return None
 
     def _is_ready(self, run: Run) -> bool:
-        if run.after and run.after not in self.ended:
+        if any(name not in self.ended for name in run.after.split()):
             return False
         if not run.beside or run.beside in self.ended:
             return True

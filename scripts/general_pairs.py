@@ -1,9 +1,13 @@
 """Turn question-answering collections into retrieval pairs for joint training.
 
-    python scripts/general_pairs.py squad.jsonl.xz medquad.jsonl.xz -o pairs.jsonl.xz
+    python scripts/general_pairs.py squad.jsonl.xz medquad.jsonl.xz -o pairs.jsonl.xz [--development FOLDER]
 
 Reads lines of {"text", "questions": [...]} (a paragraph and its questions) and of {"q", "a"} (a question and
 its answer), and writes {"query", "positive"}. Passages are cut to the length that sentences are searched at.
+
+With --development the questions of some passages (--held-out of them, drawn with a fixed seed) and these
+passages are left out of the pairs. They become a benchmark over all passages: models can then be chosen by
+ordinary search too without a look at a test set.
 """
 
 from __future__ import annotations
@@ -11,15 +15,22 @@ from __future__ import annotations
 import json
 import lzma
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from random import Random
 
 from numcolbert.errors import InputError
+from numcolbert.evaluate.trec import Qrels
 from numcolbert.files import replacing_file, require_file, text_lines
 from numcolbert.program import parser_of, program
+from numcolbert.reproduce.imported import write_benchmark
+
+Pair = tuple[str, str]
+"""A question and a passage that answers it."""
+SEED = 1
 
 
-def pairs(path: Path, words: int) -> Iterator[dict[str, str]]:
+def pairs(path: Path, words: int) -> Iterator[Pair]:
     for number, line in text_lines(require_file(path, "collection")):
         try:
             row = json.loads(line)
@@ -35,7 +46,26 @@ def pairs(path: Path, words: int) -> Iterator[dict[str, str]]:
             ) from error
         for question in asked:
             if passage and question:
-                yield {"query": question, "positive": passage}
+                yield question, passage
+
+
+def held_out(known: Iterable[Pair], share: float) -> set[str]:
+    """The questions of so many of the passages."""
+    passages = sorted({passage for _, passage in known})
+    drawn = set(Random(SEED).sample(passages, round(share * len(passages))))
+    return {question for question, passage in known if passage in drawn}
+
+
+def write_development(folder: Path, known: Iterable[Pair], asked: set[str], *, overwrite: bool) -> None:
+    """A benchmark of these questions, each with every passage that answers it, over all passages."""
+    passages = {passage: f"p{n:05}" for n, passage in enumerate(dict.fromkeys(p for _, p in known))}
+    queries = {question: f"q{n:05}" for n, question in enumerate(sorted(asked))}
+    qrels: Qrels = {name: {} for name in queries.values()}
+    for question, passage in known:
+        if question in asked:
+            qrels[queries[question]][passages[passage]] = 1
+    named = ({name: text for text, name in texts.items()} for texts in (passages, queries))
+    write_benchmark(folder, *named, qrels, overwrite=overwrite)
 
 
 @program
@@ -44,11 +74,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("collections", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--words", type=int, default=90, help="passages are cut after this many words")
+    parser.add_argument("--development", type=Path, metavar="FOLDER", help="a benchmark of what is held out")
+    parser.add_argument("--held-out", type=float, default=0.05, help="share of the passages; .05")
+    parser.add_argument("--overwrite", action="store_true", help="replace the benchmark")
     chosen = parser.parse_args(arguments)
+    if not 0 < chosen.held_out < 1:
+        parser.error("--held-out lies between 0 and 1")
+    known = [pair for collection in chosen.collections for pair in pairs(collection, chosen.words)]
+    asked = held_out(known, chosen.held_out) if chosen.development else set()
+    answers = {passage for question, passage in known if question in asked}
     with replacing_file(chosen.output) as aside, lzma.open(aside, "wt", encoding="utf-8") as out:
-        for collection in chosen.collections:
-            for pair in pairs(collection, chosen.words):
+        for question, passage in known:
+            if question not in asked and passage not in answers:
+                pair = {"query": question, "positive": passage}
                 out.write(json.dumps(pair, ensure_ascii=False) + "\n")
+        if chosen.development:
+            write_development(chosen.development, known, asked, overwrite=chosen.overwrite)
     return 0
 
 

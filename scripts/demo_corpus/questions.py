@@ -29,7 +29,7 @@ from numcolbert.evaluate.trec import write_qrels
 from numcolbert.files import replacing_folder
 from numcolbert.program import parser_of, program
 from numcolbert.quantities import extract
-from numcolbert.reproduce.imported import text_line
+from numcolbert.reproduce.imported import write_texts
 
 JUDGEMENTS = "qrels.trec"
 EACH = 2
@@ -143,9 +143,8 @@ def write(folder: Path, facts: Path = HERE, *, overwrite: bool = False) -> int:
     right = {i: dict.fromkeys(question.right, 1) for i, question in made.items()}
     wrong = {i: dict.fromkeys(question.wrong, 0) for i, question in made.items()}
     with replacing_folder(folder, overwrite=overwrite, mark=JUDGEMENTS) as aside:
-        for file, texts in (("corpus", passages), ("queries", {i: q.text for i, q in made.items()})):
-            lines = "".join(text_line(id, text) for id, text in texts.items())
-            (aside / f"{file}.jsonl").write_text(lines, encoding="utf-8")
+        write_texts(aside / "corpus.jsonl", passages.items())
+        write_texts(aside / "queries.jsonl", ((i, question.text) for i, question in made.items()))
         write_qrels(aside / JUDGEMENTS, right)
         write_qrels(aside / "about.trec", {i: right[i] | wrong[i] for i in made})
         (aside / "attributes.json").write_text(json.dumps(attributes, indent=1) + "\n", encoding="utf-8")

@@ -13,6 +13,7 @@ import pytest
 
 from numcolbert.errors import InputError
 from numcolbert.model.card import card, read_facts
+from numcolbert.train.benchmarks import read_benchmark, read_corpus
 from numcolbert.train.recipe import load_recipe
 from numcolbert.types import QueryEncoding
 
@@ -119,6 +120,31 @@ def test_pairs_from_questions_and_answers(
         source.write_text(bad + "\n")
         assert making.main([str(source), "-o", str(out)]) == 1
         assert "Line 1 of" in capsys.readouterr().err
+
+
+def test_held_out_questions_are_a_benchmark_and_no_pairs(script: Script, tmp_path: Path) -> None:
+    source, out, folder = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl.xz", tmp_path / "development"
+    rows = [
+        {"text": f"passage {n}", "questions": [f"one {n}?", f"two {n}?", f"of {n // 2}?"]} for n in range(20)
+    ]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = [str(source), "-o", str(out), "--development", str(folder), "--held-out", "0.1"]
+    making = script("general_pairs")
+    assert making.main(command) == 0
+    with lzma.open(out, "rt") as file:
+        kept = [json.loads(line) for line in file]
+    made = read_benchmark(folder)
+    asked = set(made.query_texts)
+    assert asked and not asked & {pair["query"] for pair in kept}
+    corpus = read_corpus(made.corpus_path)
+    assert len(corpus.ids) == 20, "every passage can be found, also those that are trained with"
+    answers = {corpus.texts[corpus.ids.index(name)] for grades in made.qrels.values() for name in grades}
+    assert not answers & {pair["positive"] for pair in kept}
+    both = {q: len(made.qrels[i]) for i, q in zip(made.query_ids, made.query_texts, strict=True)}
+    assert {n for q, n in both.items() if q.startswith("of")} == {2}, "a question may have several answers"
+    assert making.main(command) == 1, "no benchmark is replaced unasked"
+    before = out.read_bytes()
+    assert making.main([*command, "--overwrite"]) == 0 and out.read_bytes() == before, "drawn with a seed"
 
 
 def test_best_hits_are_of_judged_queries_and_known_passages(script: Script, tmp_path: Path) -> None:

@@ -23,14 +23,14 @@ from itertools import islice
 from pathlib import Path
 
 from numcolbert.errors import InputError, UsageError
-from numcolbert.evaluate.trec import Qrels, write_qrels
-from numcolbert.files import replacing_folder, text_lines
+from numcolbert.evaluate.trec import Qrels
+from numcolbert.files import text_lines
 from numcolbert.program import program
 from numcolbert.reproduce.imported import (
     command_parser,
     find_file,
     import_and_rank,
-    text_line,
+    write_benchmark,
 )
 
 GENERAL = ("msmarco-mini", "squad-sentences")
@@ -62,7 +62,7 @@ def _msmarco(source: Path, target: Path, most: int | None) -> None:
         "_".join(name.split()): text
         for name, text in islice(_rows(source, "wikipedia_passages*.jsonl", "id", "text"), most)
     }
-    _write(target, distractors | passages, {query: queries[query] for query in judged}, judged)
+    write_benchmark(target, distractors | passages, {query: queries[query] for query in judged}, judged)
 
 
 def _squad(source: Path, target: Path) -> None:
@@ -74,15 +74,7 @@ def _squad(source: Path, target: Path) -> None:
         answers.setdefault(question, set()).add(name[sentence])
     queries = {f"q{number:05}": question for number, question in enumerate(answers)}
     qrels = {query: dict.fromkeys(sorted(answers[text]), 1) for query, text in queries.items()}
-    _write(target, {name[sentence]: sentence for sentence in sentences}, queries, qrels)
-
-
-def _write(target: Path, passages: dict[str, str], queries: dict[str, str], qrels: Qrels) -> None:
-    with replacing_folder(target, overwrite=True, mark="queries.jsonl") as aside:
-        for file, texts in (("corpus.jsonl", passages), ("queries.jsonl", queries)):
-            lines = "".join(text_line(id, text) for id, text in texts.items())
-            (aside / file).write_text(lines, encoding="utf-8")
-        write_qrels(aside / "qrels.trec", qrels)
+    write_benchmark(target, {name[sentence]: sentence for sentence in sentences}, queries, qrels)
 
 
 def _found(folder: Path, pattern: str) -> Path:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from numcolbert.errors import NotFoundError
-from numcolbert.files import COMPRESSED
+from numcolbert.evaluate.trec import Qrels, write_qrels
+from numcolbert.files import COMPRESSED, replacing_folder
 from numcolbert.program import parser_of
 
 
@@ -24,6 +25,26 @@ def find_file(folder: Path, *patterns: str, hint: str) -> Path:
 def text_line(id: str, text: str) -> str:
     """A line of a benchmark's corpus.jsonl or queries.jsonl."""
     return json.dumps({"_id": id, "text": text}, ensure_ascii=False) + "\n"
+
+
+def write_texts(path: Path, texts: Iterable[tuple[str, str]]) -> None:
+    """Such a file, of ids and texts."""
+    with path.open("w", encoding="utf-8") as file:
+        file.writelines(text_line(id, text) for id, text in texts)
+
+
+def write_benchmark(
+    target: Path,
+    passages: Mapping[str, str],
+    queries: Mapping[str, str],
+    qrels: Qrels,
+    *,
+    overwrite: bool = True,
+) -> None:
+    with replacing_folder(target, overwrite=overwrite, mark="queries.jsonl") as aside:
+        write_texts(aside / "corpus.jsonl", passages.items())
+        write_texts(aside / "queries.jsonl", queries.items())
+        write_qrels(aside / "qrels.trec", qrels)
 
 
 def command_parser(module: str, description: str | None) -> argparse.ArgumentParser:

@@ -27,6 +27,7 @@ from numcolbert.reproduce.imported import (
     find_file,
     import_and_rank,
     text_line,
+    write_texts,
 )
 
 NAME = "msmarco-dev"
@@ -65,8 +66,7 @@ def import_msmarco(source: Path, target: Path) -> None:
             raise InputError(
                 f"No query of '{path}' is judged.", hint="both files must come from the same download"
             )
-        lines = "".join(text_line(query, asked) for query, asked in queries.items())
-        (aside / "queries.jsonl").write_text(lines, encoding="utf-8")
+        write_texts(aside / "queries.jsonl", queries.items())
         write_qrels(aside / "qrels.trec", qrels)
 
 

@@ -9,19 +9,16 @@ from numcolbert.data.readers.benchmarks import read_benchmark
 from numcolbert.errors import InputError
 from numcolbert.evaluate.trec import write_qrels
 from numcolbert.files import replacing_folder
-from numcolbert.reproduce.imported import text_line
+from numcolbert.reproduce.imported import write_texts
 
 
 def import_original(source: Path, target: Path) -> None:
     """Read the authors' folder and write a benchmark folder; an older import is replaced."""
     original = read_benchmark(source)
     with replacing_folder(target, overwrite=True, mark="queries.jsonl") as aside:
-        with (aside / "corpus.jsonl").open("w", encoding="utf-8") as file:
-            for document in original.documents():
-                file.write(text_line(document.id, document.text))
-        with (aside / "queries.jsonl").open("w", encoding="utf-8") as file:
-            for query, text in original.queries.items():
-                file.write(text_line(query, text))
+        documents = ((document.id, document.text) for document in original.documents())
+        write_texts(aside / "corpus.jsonl", documents)
+        write_texts(aside / "queries.jsonl", original.queries.items())
         strangers = [query for query in original.qrels if query not in original.queries]
         if strangers:
             raise InputError(
