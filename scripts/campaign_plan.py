@@ -13,7 +13,8 @@ What a run is, one of:
     after, shares = [0.05, 0.1]                 that run's model with so much of the weights it started from,
                                                 ranked on the benchmarks in words.BENCHMARKS
     gate_lengths = [6, 8]                       of such a model: |Q| in its gate's formula; of several
-                                                shares and lengths those best on words.CHOSEN_ON
+                                                shares and lengths those best on words.CHOSEN_ON, or on
+    chosen_on = "ALL_DEV"                       what another word stands for
 
 When it starts:
     after = "name"                              once that run has ended well, or all of several ("one other")
@@ -60,6 +61,7 @@ class Run:
     commands: tuple[tuple[str, ...], ...] = ()
     shares: tuple[float, ...] = ()
     gate_lengths: tuple[int, ...] = ()
+    chosen_on: str = "CHOSEN_ON"
     after: str = ""
     alone: bool = False
     background: bool = False
@@ -138,7 +140,7 @@ def _averaged(run: Run) -> list[list[str]]:
         gates = ["--gate-lengths", *lengths] if lengths else []
         tried = ["--shares", *shares, *gates]
         rank = ["--rank", "BENCHMARKS", "--runs", "RUN/runs", *depth]
-        return [["-m", "numcolbert.train.choose", trained, "CHOSEN_ON", *tried, *made, *rank]]
+        return [["-m", "numcolbert.train.choose", trained, run.chosen_on, *tried, *made, *rank]]
     gates = ["--gate-length", *lengths] if lengths else []
     average = ["-m", "numcolbert.train.average", trained, "--share", *shares, *gates, *made]
     return [average, ["-m", "numcolbert.train.evaluate", "RUN/model", "BENCHMARKS", "-o", "RUN/runs", *depth]]

@@ -58,7 +58,7 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
         ["average", "-o", "w/runs/a/model"],
         ["evaluate", "w/runs/a/model", "one", "two"],
     ]
-    plan = replace(plan, words={"BENCHMARKS": ["b"], "CHOSEN_ON": ["b/dev", "c/dev"]})
+    plan = replace(plan, words={"BENCHMARKS": ["b"], "CHOSEN_ON": ["b/dev", "c/dev"], "OTHERS": ["d"]})
     made = ["-o", "w/runs/a/model", "--overwrite"]
     average = ["-m", "numcolbert.train.average", "w/runs/t", "--share", "0.2"]
     choose = ["-m", "numcolbert.train.choose", "w/runs/t", "b/dev", "c/dev", "--shares", "0.1", "0.2"]
@@ -69,6 +69,8 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
     assert started(after="t", shares=(0.2,), keep_depth=7) == [[*average, *made], [*rank, "--depth", "7"]]
     ranked = ["--rank", "b", "--runs", "w/runs/a/runs"]
     assert started(after="t", shares=(0.1, 0.2)) == [[*choose, *made, *ranked]]
+    others = [*choose[:3], "d", *choose[5:], *made, *ranked]
+    assert started(after="t", shares=(0.1, 0.2), chosen_on="OTHERS") == [others]
     several = [*choose[:-1], "--gate-lengths", "4", "8", *made, *ranked, "--depth", "7"]
     assert started(after="t", shares=(0.1,), gate_lengths=(4, 8), keep_depth=7) == [several]
 
@@ -233,7 +235,8 @@ def test_long_trainings_are_averaged_with_their_start(planning: ModuleType, plan
         assert _shares(plan, trained) == (0,), f"{run.name} would be averaged twice"
     # Chosen on development queries and facts, whose queries are in no table of test results.
     assert set(plan.words["CHOSEN_ON"]) < set(plan.words["BENCHMARKS"])
-    assert all(folder.endswith(("/dev", "/facts")) for folder in plan.words["CHOSEN_ON"])
+    for run in averaged:
+        assert all(folder.endswith(("/dev", "/facts", "-dev")) for folder in plan.words[run.chosen_on])
 
 
 def test_joint_training_starts_from_general_search_or_has_it_for_a_teacher(plan: Any) -> None:
