@@ -13,14 +13,14 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from random import Random
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cut_benchmark import cut
 from numcolbert.evaluate.wrong_hits import read_about
 from numcolbert.model.encoder import Encoder
 from numcolbert.program import parser_of, program
@@ -37,15 +37,6 @@ class WrongHit:
     number: float
     words: float
     """By how much each part scores it above the best answer that was missed."""
-
-
-def cut(corpus: Corpus, known: Iterable[str], passages: int, seed: int) -> Corpus:
-    """The `known` passages and so many others, in the order of the corpus."""
-    kept = set(known)
-    others = [name for name in corpus.ids if name not in kept]
-    kept.update(Random(seed).sample(others, min(passages, len(others))))
-    rows = [(n, text) for n, text in zip(corpus.ids, corpus.texts, strict=True) if n in kept]
-    return Corpus(corpus.path, [n for n, _ in rows], [text for _, text in rows])
 
 
 def wrong_hits(

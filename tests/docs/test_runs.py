@@ -147,6 +147,34 @@ def test_held_out_questions_are_a_benchmark_and_no_pairs(script: Script, tmp_pat
     assert making.main([*command, "--overwrite"]) == 0 and out.read_bytes() == before, "drawn with a seed"
 
 
+def test_a_cut_benchmark_keeps_what_matters(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole, out, run = tmp_path / "whole", tmp_path / "cut", tmp_path / "bm25.run"
+    (whole / "dev").mkdir(parents=True)
+    lines = "".join(json.dumps({"_id": f"d{n}", "text": f"text {n}"}) + "\n" for n in range(50))
+    (whole / "corpus.jsonl").write_text(lines)
+    (whole / "dev" / "queries.jsonl").write_text('{"_id": "q", "text": "a"}\n')
+    (whole / "dev" / "qrels.trec").write_text("q 0 d7 1\n")
+    (whole / "dev" / "about.trec").write_text("q 0 d7 1\nq 0 d8 0\n")
+    run.write_text("q Q0 d40 1 3.0 t\nq Q0 d41 2 2.0 t\nq Q0 d42 3 1.0 t\n")
+    command = [str(whole / "dev"), "-o", str(out), "--runs", str(run), "--best", "2", "--passages", "3"]
+    cutting = script("cut_benchmark")
+    assert cutting.main(command) == 0
+    assert capsys.readouterr().out == "7 of 50 passages\n"
+    made = read_benchmark(out)
+    assert made.qrels == {"q": {"d7": 1}} and made.query_texts == ["a"]
+    kept = read_corpus(made.corpus_path)
+    assert {"d7", "d8", "d40", "d41"} < set(kept.ids) and kept.ids == sorted(
+        kept.ids, key=lambda d: int(d[1:])
+    )
+    assert kept.texts == [f"text {name[1:]}" for name in kept.ids]
+    assert cutting.main(command) == 1, "nothing is replaced unasked"
+    run.write_text("q Q0 stranger 1 3.0 t\n")
+    assert cutting.main([*command, "--overwrite"]) == 1
+    assert "'stranger'" in capsys.readouterr().err
+
+
 def test_best_hits_are_of_judged_queries_and_known_passages(script: Script, tmp_path: Path) -> None:
     (tmp_path / "corpus.jsonl").write_text('{"id": "d1", "text": "one"}\n{"id": "d2", "text": "two"}\n')
     (tmp_path / "queries.jsonl").write_text('{"id": "q1", "text": "a"}\n{"id": "not-judged", "text": "b"}\n')
