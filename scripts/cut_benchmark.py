@@ -3,7 +3,8 @@
     python scripts/cut_benchmark.py BENCHMARK/dev -o CUT --runs BM25.run... --best 100 --passages 20000
 
 keeps what is known of the queries (qrels.trec, about.trec), the first hits of the runs, and so many other
-passages. Values are higher than on the whole collection: compare models by them, and report those of the whole.
+passages. Values are higher than on the whole collection: compare models by them, and report what
+the whole one says.
 """
 
 from __future__ import annotations
