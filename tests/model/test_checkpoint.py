@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import load_file
-from sentence_transformers import MultiVectorEncoder
+from sentence_transformers import MultiVectorEncoder, SentenceTransformer
+from sentence_transformers.base.modules import Transformer
+from sentence_transformers.sentence_transformer.modules import Pooling
 
 from numcolbert.errors import ConflictError, ModelError, UsageError
 from numcolbert.model.checkpoint import (
@@ -20,6 +22,7 @@ from numcolbert.model.checkpoint import (
     find_gate,
     load_checkpoint,
     save_checkpoint,
+    without_gate,
 )
 
 QUERIES = ["revenue above 20 million dollars", "phones under 500 dollars"]
@@ -38,6 +41,25 @@ def test_a_fresh_colbert_marks_queries_and_documents_and_keeps_symbols(backbone:
     assert len(model.encode_document("$ 20 %.")) == 7  # every token, punctuation too
     weight = model[1].linear.weight
     torch.testing.assert_close(weight @ weight.T, torch.eye(16), atol=1e-5, rtol=1e-5)
+
+
+def test_what_has_no_projection_is_no_colbert(backbone: Path, tmp_path: Path) -> None:
+    pooled = tmp_path / "pooled"
+    SentenceTransformer(modules=[Transformer(str(backbone)), Pooling(32)]).save(str(pooled))
+    for folder in (backbone, pooled):
+        for opening in (load_checkpoint, as_numcolbert):
+            with pytest.raises(ModelError, match="no projection"):
+                opening(folder)
+
+
+def test_the_plain_colbert_of_a_numcolbert(backbone: Path) -> None:
+    model = build_colbert(backbone, ColBERTSettings(dim=16, document_length=64))
+    before = model.encode_query("sales > 20")
+    assert find_gate(add_gate(model)) is not None
+    plain = without_gate(model)
+    assert find_gate(plain) is None and len(list(plain)) == 4
+    torch.testing.assert_close(plain.encode_query("sales > 20"), before)
+    assert without_gate(plain) is plain
 
 
 def test_lengths_are_limits(backbone: Path) -> None:

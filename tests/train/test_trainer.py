@@ -25,7 +25,9 @@ from numcolbert.errors import (
     NumColBERTError,
     UsageError,
 )
+from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.train.__main__ import main
+from numcolbert.train.average import averaged_run
 from numcolbert.train.journal import read_log
 from numcolbert.train.model_setup import build_model, text_settings
 from numcolbert.train.recipe import Recipe, load_recipe
@@ -104,17 +106,7 @@ def test_a_resumed_run_follows_the_curve_of_an_uninterrupted_one(recipe: Any, tm
 
 def test_what_a_killed_run_did_after_its_checkpoint_counts_once(recipe: Any, tmp_path: Path) -> None:
     chosen = recipe("run.checkpoint_every=5", output="killed")
-    trainer = Trainer(chosen, Budget(chosen.run.steps))
-    plain = trainer._should_stop
-
-    def stop() -> bool:
-        if trainer.position.step == 7:
-            raise MemoryError  # like a kill: no checkpoint, no end
-        return plain()
-
-    trainer._should_stop = stop  # type: ignore[method-assign]
-    with pytest.raises(MemoryError):
-        trainer.run()
+    _killed_after(Trainer(chosen, Budget(chosen.run.steps)), 7)
     with (tmp_path / "killed/log.jsonl").open("a") as log:
         log.write('{"event": "tra')
     with pytest.raises(InputError, match="cut off"):
@@ -128,9 +120,28 @@ def test_a_replaced_run_leaves_no_checkpoint_and_no_results_behind(recipe: Any, 
     train(recipe("run.checkpoint_every=5"))
     (tmp_path / "run/results.json").write_text("[]")
     chosen = recipe("run.seed=5")
-    Trainer(chosen, Budget(chosen.run.steps), overwrite=True)  # and killed before its first checkpoint
+    trainer = Trainer(chosen, Budget(chosen.run.steps), overwrite=True)
+    _killed_after(trainer, 1)  # before its first checkpoint
     assert not (tmp_path / "run/state").exists()
     assert not (tmp_path / "run/results.json").exists()
+
+
+def test_what_ends_before_its_first_batch_costs_nothing(recipe: Any, tmp_path: Path) -> None:
+    train(recipe("run.checkpoint_every=5"))
+    (tmp_path / "run/results.json").write_text("[]")
+
+    def contents() -> dict[str, bytes]:
+        return {str(f): f.read_bytes() for f in (tmp_path / "run").rglob("*") if f.is_file()}
+
+    before = contents()
+    with pytest.raises(NumColBERTError, match="nowhere"):
+        train(recipe(f"data.tape={tmp_path / 'nowhere'}", "model.gated=false"), overwrite=True)
+    assert contents() == before
+    chosen = recipe("run.seed=5")
+    trainer = Trainer(chosen, Budget(chosen.run.steps), overwrite=True)
+    trainer._stop_asked = True  # Ctrl-C while workers start
+    assert trainer.run().interrupted
+    assert contents() == before
 
 
 @pytest.mark.parametrize("change", ["model.gated=false", "loss.properties=0"])
@@ -192,6 +203,14 @@ def test_rankings_of_numbers_are_kept_as_the_start_has_them_with_its_gate(
     assert sum(held) < sum(free)
 
 
+def test_no_gate_is_left_where_none_is_wanted(recipe: Any, tmp_path: Path) -> None:
+    train(recipe("run.steps=2", output="start"))
+    changes = [f"model.start_from={tmp_path / 'start/model'}", "model.gated=false", "run.start_share=0.5"]
+    train(recipe("run.steps=2", *changes, output="plain"))
+    assert find_gate(load_checkpoint(tmp_path / "plain/model")) is None
+    assert find_gate(averaged_run(tmp_path / "plain", 0.2)) is None
+
+
 def test_a_teacher_gives_back_rankings_that_the_start_has_lost(
     recipe: Any, mixed_file: Path, tmp_path: Path
 ) -> None:
@@ -228,6 +247,19 @@ def test_half_precision_on_a_processor_learns_about_the_same(recipe: Any, tmp_pa
     assert losses(tmp_path / "auto") == full  # a processor takes half precision only where it is asked to
     assert half != full
     assert half == pytest.approx(full, rel=0.05)
+
+
+def _killed_after(trainer: Trainer, steps: int) -> None:
+    plain = trainer._should_stop
+
+    def stop() -> bool:
+        if trainer.position.step == steps:
+            raise MemoryError  # like a kill: no checkpoint, no end
+        return plain()
+
+    trainer._should_stop = stop  # type: ignore[method-assign]
+    with pytest.raises(MemoryError):
+        trainer.run()
 
 
 def _stopping_after(recipe: Recipe, steps: int) -> Trainer:

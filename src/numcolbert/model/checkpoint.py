@@ -21,6 +21,7 @@ from safetensors.torch import load_file, save_file
 from sentence_transformers import MultiVectorEncoder
 from sentence_transformers.base.modules import Dense, Normalize, Transformer
 from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+from sentence_transformers.util import load_file_path
 from tokenizers import pre_tokenizers
 from torch import nn
 from transformers import AddedToken, PreTrainedTokenizerBase, PreTrainedTokenizerFast
@@ -179,6 +180,14 @@ def add_gate(model: MultiVectorEncoder, settings: GateSettings | None = None) ->
     return model
 
 
+def without_gate(model: MultiVectorEncoder) -> MultiVectorEncoder:
+    """The plain ColBERT of a NumColBERT; `model` itself is changed and returned."""
+    gate = find_gate(model)
+    if gate is not None:
+        del model[list(model).index(gate)]
+    return model
+
+
 def _special_ids(model: MultiVectorEncoder) -> list[int]:
     """[CLS], [SEP], [PAD], [MASK], the markers, and whatever fills up expanded queries."""
     tokenizer = model.tokenizer
@@ -224,6 +233,7 @@ def with_gate(
 def load_checkpoint(path: str | Path, *, device: str = "cpu") -> MultiVectorEncoder:
     """Open a ColBERT or NumColBERT checkpoint, a folder or a model id, in float32."""
     with _model_errors(path):
+        projects = _has_projection(path)
         model: MultiVectorEncoder = MultiVectorEncoder._load_with_module_classes(
             str(path),
             {OUR_GATE: NumericalGate, PORTABLE_GATE: NumericalGate},
@@ -231,6 +241,11 @@ def load_checkpoint(path: str | Path, *, device: str = "cpu") -> MultiVectorEnco
             local_files_only=Path(path).exists(),
         )
     _part(model, MultiVectorMask)
+    if not projects:
+        raise ModelError(
+            f"'{path}' is no ColBERT: it holds no projection.",
+            hint="make one of a backbone with build_colbert, or name it as model.backbone of a training",
+        )
     gate, dense = find_gate(model), _part(model, Dense)
     if gate is not None and gate.dim != dense.out_features:
         raise ModelError(
@@ -238,6 +253,18 @@ def load_checkpoint(path: str | Path, *, device: str = "cpu") -> MultiVectorEnco
             hint="the folder mixes two models; copy or download it again",
         )
     return model
+
+
+def _has_projection(path: str | Path) -> bool:
+    """sentence-transformers would give a model without one a random one, another each time."""
+    found = {
+        name: load_file_path(str(path), name, local_files_only=Path(path).exists())
+        for name in (MARK, "config.json")
+    }
+    texts = {name: json.loads(Path(file).read_text(encoding="utf-8")) for name, file in found.items() if file}
+    if MARK in texts:
+        return any(module["type"].rpartition(".")[2] == Dense.__name__ for module in texts[MARK])
+    return "HF_ColBERT" in (texts.get("config.json", {}).get("architectures") or [])  # Stanford's
 
 
 def save_checkpoint(

@@ -16,6 +16,7 @@ from numcolbert.model.checkpoint import (
     build_colbert,
     load_checkpoint,
     with_gate,
+    without_gate,
 )
 from numcolbert.train.packed import PackedSettings, compute_dtype
 from numcolbert.train.text_reader import TextReader, TextSettings
@@ -47,9 +48,10 @@ def build_model(settings: ModelSettings, device: torch.device) -> MultiVectorEnc
 
 
 def open_start(settings: ModelSettings) -> MultiVectorEncoder:
-    """What a training starts from, without the gate that begins with it."""
+    """What a training starts from, without a gate that begins with it; with its own where one is wanted."""
     if settings.start_from:
-        return load_checkpoint(settings.start_from)
+        start = load_checkpoint(settings.start_from)
+        return start if settings.gated else without_gate(start)
     return build_colbert(settings.backbone, settings.encoder)
 
 

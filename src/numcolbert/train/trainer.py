@@ -136,13 +136,8 @@ class Trainer:
         self._waiting = False
         self._ranker: Ranker | None = None
         self.journal: Journal | None = None
-        if self.processes.is_main and writes:
-            if not resumed:
-                forget_state(self.state_folder)
-                (self.output / "results.json").unlink(missing_ok=True)
-            at = self.position.step if resumed else None
-            self.journal = Journal(self.output, tensorboard=run.tensorboard, resumed_at=at)
-            (self.output / "recipe.json").write_text(json.dumps(recipe.as_dict(), indent=1), encoding="utf-8")
+        self._writes = self.processes.is_main and writes
+        self._resumed = resumed
 
     def _build_step(self) -> TrainingStep:
         recipe = self.recipe
@@ -225,6 +220,7 @@ class Trainer:
                 batch = self._next_batch(batches)
                 if batch is None:
                     break
+                self._begin()
                 result = self.gradients(batch, measured=logged)
                 norm = descend(self.optimiser, self.parameters, optimiser.clip)
                 self.position.step += 1
@@ -235,8 +231,28 @@ class Trainer:
                     self._log(result.parts, norm, factor, window)
                 self._every(run.eval_every, self._evaluate_during)
                 self._every(run.checkpoint_every, self._save_state)
-        if self._stop_asked or (run.checkpoint_every and self.position.step % run.checkpoint_every):
+        unsaved = bool(run.checkpoint_every and self.position.step % run.checkpoint_every)
+        if (self._stop_asked and not self._is_untouched) or unsaved:
             self._save_state()
+
+    @property
+    def _is_untouched(self) -> bool:
+        """Whether the output folder is as it was before."""
+        return self._writes and self.journal is None
+
+    def _begin(self) -> None:
+        """Replace what an earlier training left, now that there is something to train on: a wrong path to the
+        data must not cost a checkpoint.
+        """
+        if not self._is_untouched:
+            return
+        if not self._resumed:
+            forget_state(self.state_folder)
+            (self.output / "results.json").unlink(missing_ok=True)
+        at = self.position.step if self._resumed else None
+        self.journal = Journal(self.output, tensorboard=self.recipe.run.tensorboard, resumed_at=at)
+        recipe = json.dumps(self.recipe.as_dict(), indent=1)
+        (self.output / "recipe.json").write_text(recipe, encoding="utf-8")
 
     def _next_batch(self, batches: BatchStream) -> Batch | None:
         """None where the end is asked for before the batch is there: workers and tapes may take minutes."""
@@ -305,6 +321,9 @@ class Trainer:
 
     def _finish(self, outcome: Outcome) -> None:
         """Save the model first: an evaluation that fails must not cost the training."""
+        if outcome.interrupted and self._is_untouched:
+            return  # before the first batch: there is nothing to save, and maybe something to lose
+        self._begin()
         average(self.model, self._before, self.recipe.run.start_share)
         hold_gate(self.model, self.recipe.run.gate_length)
         save_checkpoint(self.model, self.output / "model", half=self.recipe.run.save_fp16, overwrite=True)
