@@ -17,7 +17,7 @@ What a run is, one of:
     chosen_on = "ALL_DEV"                       what another word stands for
 
 When it starts:
-    after = "name"                              once that run has ended well, or all of several ("one other")
+    after = "name"                              once that run has ended well
     alone = true                                nothing runs beside it
     background = true                           takes no slot, and ends with the last run that takes one
     ready = "WORK/tape/tape.json"               of a background run: the file that others wait for
@@ -74,7 +74,7 @@ class Run:
     @property
     def waits_for(self) -> tuple[str, ...]:
         """The runs it cannot start without, in whatever way."""
-        return (*self.after.split(), *filter(None, [self.beside]))
+        return tuple(filter(None, (self.after, self.beside)))
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ def _check(run: Run, known: Mapping[str, Run]) -> None:
         (run.rates and not run.baseline, "has rates and no baseline", "set optimiser.lr for a training"),
         (run.set and not run.recipe, "has settings and no recipe", "write them into its command"),
         (run.gate_lengths and not run.shares, "holds a gate and averages nothing", "give it shares"),
-        (run.shares and len(run.after.split()) != 1, "averages nothing", "name one training with after"),
+        (run.shares and not run.after, "averages nothing", "name the training with after"),
         *(
             (not 0 <= share <= 1, f"has a share of {share:g}", "it lies between 0 and 1")
             for share in run.shares

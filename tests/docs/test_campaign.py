@@ -110,22 +110,6 @@ def test_a_run_starts_after_the_one_it_names(ran: Ran) -> None:
     assert ran.code == 0
 
 
-def test_a_run_waits_for_all_that_it_names(ran: Ran) -> None:
-    needs = "import pathlib; assert pathlib.Path('WORK/slow').exists() and pathlib.Path('WORK/fast').exists()"
-    slow = "import time; time.sleep(0.2); " + TOUCH.format("slow")
-    table = ran(
-        "--slots",
-        "3",
-        last={"code": needs, "after": "fast slow"},
-        slow=slow,
-        fast=TOUCH.format("fast"),
-        bad="import sys; sys.exit(1)",
-        never={"code": "", "after": "fast bad"},
-    )
-    assert table["last"] == ("done", "")
-    assert table["never"] == ("skipped", "'bad': failed")
-
-
 def test_nothing_runs_beside_one_that_is_alone(ran: Ran) -> None:
     other = marked("import time; time.sleep(0.1)")
     table = ran(

@@ -15,6 +15,7 @@ import pytest
 from numcolbert.errors import UsageError
 from numcolbert.reproduce.elsewhere import commands
 from numcolbert.reproduce.spec import TABLES, load_table
+from numcolbert.train.model_setup import NEW_COLBERT
 from numcolbert.train.recipe import Recipe, load_recipe
 from numcolbert.train.tape import NOT_IN_BATCHES
 
@@ -243,8 +244,7 @@ def test_joint_training_starts_from_general_search_or_has_it_for_a_teacher(plan:
     trainings = [run for run in plan.runs if run.name.startswith("joint-") and run.recipe]
     assert len(trainings) == 6
     for joint in trainings:
-        model, loss = _recipe(plan, joint).model, _recipe(plan, joint).loss
-        needed = filter(None, (model.start_from, model.teacher))
-        assert {f"WORK/runs/{name}/model" for name in joint.after.split()} == {*needed}, joint.name
-        assert "colbert-general" in joint.after or model.teacher
-        assert loss.keep
+        recipe = _recipe(plan, joint)
+        assert recipe.model.start_from == f"WORK/runs/{joint.after}/model"
+        assert joint.after == "colbert-general" or recipe.model.teacher == NEW_COLBERT
+        assert recipe.loss.keep
