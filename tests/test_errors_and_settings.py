@@ -138,6 +138,13 @@ def test_progress_reports_rate_and_time_left() -> None:
     assert clock(3700) == "1:01:40"
 
 
+def test_more_than_there_was_to_do_leaves_nothing() -> None:
+    seen: list[Update] = []
+    with listening(seen.append), Progress("train", -1, "steps"):
+        pass
+    assert {update.total for update in seen} == {0}
+
+
 def test_the_size_of_a_folder_counts_a_file_that_vanishes_meanwhile_as_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

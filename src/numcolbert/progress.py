@@ -58,7 +58,8 @@ class Progress:
     def __init__(
         self, label: str, total: int | None = None, unit: str = "items", interval: float = 0.2
     ) -> None:
-        self.label, self.total, self.unit, self.interval = label, total, unit, interval
+        self.label, self.unit, self.interval = label, unit, interval
+        self.total = None if total is None else max(total, 0)  # less than nothing may be left to do
         self.done = 0
         self._listener = _listener.get()
         self._start = self._last = time.monotonic()

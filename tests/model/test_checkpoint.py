@@ -197,6 +197,13 @@ def test_a_gate_of_another_dimension_or_a_newer_format(make_model, tmp_path: Pat
     file.write_text(json.dumps({**config, "format": 99}))
     with pytest.raises(ModelError, match="newer version"):
         load_checkpoint(tmp_path / "m")
+    file.write_text(json.dumps({**config, "format": 2, "a_new_key": 1}))
+    with pytest.raises(ModelError, match="newer version") as caught:
+        load_checkpoint(tmp_path / "m")
+    assert "--upgrade" in caught.value.hint
+    file.write_text(json.dumps({**config, "a_new_key": 1}))
+    with pytest.raises(ModelError, match="cannot be read"):
+        load_checkpoint(tmp_path / "m")
 
 
 class Bomb:

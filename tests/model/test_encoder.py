@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.properties import examples
 
-from numcolbert.errors import InputError, ModelError
+from numcolbert.errors import InputError, ModelError, UsageError
 from numcolbert.model.checkpoint import ColBERTSettings, GateSettings, add_gate, build_colbert
 from numcolbert.model.encoder import Encoder, QuantityCutOffWarning
 from numcolbert.model.export import export_model
@@ -119,6 +119,14 @@ def test_a_number_that_is_cut_off_is_told(encoder: Encoder) -> None:
         encoder.encode_queries([filler + "over 20"])
 
 
+def test_the_advice_on_a_long_text_is_for_its_kind(encoder: Encoder) -> None:
+    filler = "sales " * 40
+    with pytest.warns(QuantityCutOffWarning, match=r"1 of 1 queries .* Shorten the query\."):
+        encoder.encode_queries([filler + "over 20"])
+    with pytest.warns(QuantityCutOffWarning, match=r"1 of 1 texts .* Split long texts into passages\."):
+        encoder.encode_documents([filler + "of 20 dollars"])
+
+
 def test_a_long_text_without_a_number_at_its_end_is_quiet(
     encoder: Encoder, recwarn: pytest.WarningsRecorder
 ) -> None:
@@ -175,6 +183,59 @@ def test_a_missing_tokenizer_or_a_damaged_config(broken: Path) -> None:
     (broken / "config.json").write_text(json.dumps(change))
     with pytest.raises(ModelError, match="cannot be read"):
         Encoder.load(broken)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"query_length": "48"}, "key 'query_length' is '48'"),
+        ({"query_length": -1}, "query_length is -1"),
+        ({"document_length": 3}, "document_length is 3"),
+        ({"document_length": 10**12}, f"document_length is {10**12}"),
+        ({"dim": 16.0}, r"key 'dim' is 16\.0"),
+        ({"query_marker": 99999999}, "query_marker is 99999999, which is no token"),
+        ({"document_marker": -1}, "document_marker is -1, which is no token"),
+        ({"skipped_tokens": ["a"]}, "key 'skipped_tokens' is 'a'"),
+        ({"skipped_tokens": [5, 10**30]}, rf"skipped_tokens\[1\] is {10**30}"),
+        ({"files": {"model.onnx": 5}}, "key 'model.onnx' is 5"),
+        (
+            {"expansion": {"token_id": 5, "length": "32", "attend": True, "fixed": True}},
+            "key 'expansion', key 'length' is '32'",
+        ),
+        (
+            {"expansion": {"token_id": 5, "length": -32, "attend": True, "fixed": True}},
+            r"expansion\.length is -32",
+        ),
+        (
+            {"expansion": {"token_id": -5, "length": 32, "attend": True, "fixed": True}},
+            r"expansion\.token_id is -5",
+        ),
+        ({"no_such_key": 1}, "Unknown key 'no_such_key'"),
+        ({"format": "1"}, "cannot be read"),
+    ],
+)
+def test_wrong_values_in_a_config_are_named(broken: Path, change: dict[str, object], said: str) -> None:
+    change_config(broken, **change)
+    with pytest.raises(ModelError, match=said) as caught:
+        Encoder.load(broken)
+    assert "copy or download the model again" in caught.value.hint
+
+
+def test_a_text_that_is_longer_than_the_graph_reads_is_one_sentence(broken: Path) -> None:
+    change_config(broken, query_length=100)
+    encoder = Encoder.load(broken, threads=1)
+    assert len(encoder.encode_queries(["sales " * 20])[0].tokens) == 23
+    with pytest.raises(ModelError, match="cannot read texts of 63 tokens") as caught:
+        encoder.encode_queries(["sales " * 60])
+    assert "config.json" in caught.value.hint
+
+
+def test_a_name_that_no_folder_can_have() -> None:
+    with pytest.raises(ModelError, match="name too long"):
+        Encoder.load("x" * 5000)
+    for empty in ("", " "):
+        with pytest.raises(UsageError, match="name of the model is empty"):
+            Encoder.load(empty)
 
 
 def test_another_dimension_and_a_newer_version(broken: Path) -> None:

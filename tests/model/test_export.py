@@ -166,6 +166,17 @@ def test_the_program_replaces_an_export_only_when_asked(  # type: ignore[no-unty
     assert (checkpoint / "onnx/config.json").stat().st_mtime_ns > before
 
 
+def test_the_program_says_what_it_was_given(  # type: ignore[no-untyped-def]
+    make_model, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    export_model(make_model(), tmp_path / "exported")
+    assert main([str(tmp_path / "exported")]) == 1
+    said = capsys.readouterr().err
+    assert "is an exported model already" in said and "the checkpoint that it was exported from" in said
+    assert main([str(tmp_path / "exported" / "config.json")]) == 1
+    assert "is a file, not a model folder" in capsys.readouterr().err
+
+
 def test_a_model_that_is_no_colbert_is_refused(make_model, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     model = make_model()
     headless = MultiVectorEncoder(modules=[model[0], *list(model)[2:4]], prompts=model.prompts, device="cpu")

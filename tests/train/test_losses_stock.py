@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,8 @@ from transformers import BertConfig, BertModel, BertTokenizer
 from numcolbert.data.triple import PassageQuantity, QueryCondition
 from numcolbert.errors import UsageError
 from numcolbert.model.checkpoint import ColBERTSettings, add_gate, build_colbert
-from numcolbert.train.losses import LossSettings
+from numcolbert.train.losses import LOSSES, LossSettings
+from numcolbert.train.recipe import load_recipe
 from numcolbert.train.stock import LABEL_SIZE, PARTS, StockLoss, column_prompts, row_label
 
 WORDS = (
@@ -104,7 +106,9 @@ def test_all_losses_train_every_part_of_the_model(model: MultiVectorEncoder) -> 
 @pytest.mark.parametrize("part", sorted(PARTS))
 def test_each_loss_works_alone(model: MultiVectorEncoder, part: str) -> None:
     columns, labels = batch(model)
-    alone = StockLoss(model, LossSettings(), units=3, only={part})
+    alone = StockLoss(model, LossSettings(bound=1.0, concept=1.0), units=3, only={part})
+    weights = {name: weight for name, weight in asdict(alone.settings).items() if name in LOSSES and weight}
+    assert weights.keys() == {part}
     value = alone(columns, labels)
     value.backward()
     gate = model[-1]
@@ -120,6 +124,31 @@ def test_a_loss_that_does_not_exist_is_refused(model: MultiVectorEncoder) -> Non
         StockLoss(model, only={"ranking"})
     with pytest.raises(UsageError, match="No loss"):
         StockLoss(model, only=())
+    with pytest.raises(UsageError, match="no weight: bound") as caught:
+        StockLoss(model, only={"bound"})
+    assert "bound=1.0" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["default", "further", "bound", "all-round"])
+def test_the_losses_of_a_recipe_can_be_taken_one_by_one(model: MultiVectorEncoder, name: str) -> None:
+    settings = StockLoss(model, load_recipe(name).loss, only={"detection"}).settings
+    assert [loss for loss in LOSSES if getattr(settings, loss)] == ["detection"]
+
+
+@pytest.mark.parametrize("loss", ["keep", "keep_numbers"])
+def test_a_loss_that_listens_to_another_model_is_refused(model: MultiVectorEncoder, loss: str) -> None:
+    with pytest.raises(UsageError, match=f"'{loss}' needs the scores of another model"):
+        StockLoss(model, LossSettings(**{loss: 1.0}))
+    with pytest.raises(UsageError, match=f"no loss '{loss}'"):
+        StockLoss(model, LossSettings(**{loss: 1.0}), only={loss})
+
+
+def test_a_label_with_a_unit_that_the_loss_does_not_know_is_refused(model: MultiVectorEncoder) -> None:
+    columns, labels = batch(model)
+    with pytest.raises(UsageError, match="names unit 1, and the loss was made for 1") as caught:
+        StockLoss(model)(columns, labels)
+    assert "units=2" in caught.value.hint
+    assert StockLoss(model, only={"retrieval"})(columns, labels).isfinite()
 
 
 def test_training_lowers_the_loss(model: MultiVectorEncoder) -> None:

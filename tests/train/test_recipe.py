@@ -78,12 +78,55 @@ def test_a_recipe_extends_the_one_beside_it(tmp_path: Path) -> None:
         ("run.steps=0", "set run.steps or run.time_budget_s"),
         ("steps", "e.g. --set run.steps=100"),
         ("run.steps.more=1", "name it as section.key"),
+        ("model.gate.query_length=1", "else it is 2 or more"),
+        ("model.gate.query_length=-1", "else it is 2 or more"),
+        ("model.gate.hidden_dim=-3", "must be positive"),
+        ("model.gate.hidden_dim=0", "must be positive"),
+        ("model.encoder.query_length=-5", "4 or more"),
+        ("model.encoder.query_length=3", "4 or more"),
+        ("model.encoder.document_length=2", "4 or more"),
+        ("run.seed=99999999999999999999999", "below 2**63"),
+        ("model.encoder.seed=99999999999999999999999", "below 2**63"),
+        ("model.gate.seed=9223372036854775808", "below 2**63"),
+        ("model.gate.seed=-1", "must not be negative"),
+        ("loss.retrieval=-1", "must not be negative"),
+        ("loss.keep_numbers=-1", "must not be negative"),
+        ("loss.detection_positive_weight=-1", "must not be negative"),
+        ("model.dropout=1.0", "below 1"),
+        ("data.quantities=-1", "must be positive"),
+        ('name=""', "leave it out, or name the run's folder"),
+        ("model.teacher=backbone", "set loss.keep, or leave model.teacher out"),
     ],
 )
 def test_a_wrong_recipe_names_the_fix(change: str, words: str) -> None:
     with pytest.raises(UsageError) as caught:
         load_recipe("default", [change])
     assert words in str(caught.value)
+
+
+def test_a_recipe_that_learns_nothing_is_refused() -> None:
+    weights = ["retrieval", "contrastive", "detection", "properties", "concept"]
+    with pytest.raises(UsageError, match="learns nothing"):
+        load_recipe("default", [f"loss.{name}=0" for name in weights])
+    assert load_recipe("default", [f"loss.{name}=0" for name in weights[1:]]).loss.retrieval == 1
+
+
+def test_a_teacher_that_nothing_asks_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"nothing else asks a teacher") as caught:
+        load_recipe("default", ["model.teacher=runs/other/model", "loss.keep_numbers=1"])
+    assert "holds what the start ranks" in caught.value.hint
+    assert load_recipe("default", ["model.teacher=backbone", "loss.keep=1"]).model.teacher == "backbone"
+
+
+def test_seeds_are_large_enough_for_a_clock_and_small_enough_for_every_generator() -> None:
+    assert load_recipe("default", [f"run.seed={2**63 - 1}"]).run.seed == 2**63 - 1
+    with pytest.raises(UsageError, match="too large beside dropout"):
+        load_recipe("default", [f"run.seed={2**63 - 1}", "model.dropout=0.1"])
+
+
+def test_blanks_around_a_change_are_no_part_of_it() -> None:
+    recipe = load_recipe("default", ["model.backbone = m/tbert ", " optimiser.lr = 1e-4"])
+    assert (recipe.model.backbone, recipe.optimiser.lr) == ("m/tbert", 1e-4)
 
 
 def test_a_gate_that_is_not_there_cannot_be_held() -> None:

@@ -15,8 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from numcolbert.errors import InputError, ModelError
-from numcolbert.model.folder import GRAPH_FILE, TOKENIZER_FILE, ModelConfig, read_config
+from numcolbert.errors import InputError, ModelError, UsageError
+from numcolbert.model.folder import (
+    CHANGED,
+    CONFIG_FILE,
+    GRAPH_FILE,
+    TOKENIZER_FILE,
+    ModelConfig,
+    graph_folder,
+    read_config,
+)
 from numcolbert.types import DocumentEncoding, QueryEncoding, Span
 
 if TYPE_CHECKING:
@@ -68,10 +76,13 @@ class Encoder:
         """
         if path is None or str(path) == DEFAULT:
             folder, name = _packaged_model(), DEFAULT
+        elif not str(path).strip():
+            raise UsageError(
+                "The name of the model is empty.",
+                hint=f"name its folder, or '{DEFAULT}' for the packaged one",
+            )
         else:
-            folder, name = Path(path), str(path)
-            if not (folder / GRAPH_FILE).is_file() and (folder / "onnx" / GRAPH_FILE).is_file():
-                folder = folder / "onnx"
+            folder, name = graph_folder(Path(path)), str(path)
         config = read_config(folder)
         session = _open_graph(folder / GRAPH_FILE)
         dim = session.get_outputs()[0].shape[-1]
@@ -87,6 +98,7 @@ class Encoder:
                 stacklevel=2,
             )
         tokenizer = _open_tokenizer(folder / TOKENIZER_FILE)
+        _check_tokens(config, tokenizer, folder / CONFIG_FILE)
         return cls(config, session, tokenizer, name, threads or _available_cores())
 
     @property
@@ -174,9 +186,12 @@ class Encoder:
             places: tuple[Span | None, ...] = (None, None, *spans, *[None] * special)
             results.append(_Tokens(ids + filling, attended, names, places))
         if cut:
+            what, advice = (
+                ("queries", "Shorten the query.") if query else ("texts", "Split long texts into passages.")
+            )
             warnings.warn(
-                f"{len(cut)} of {len(texts)} texts are longer than {limit} tokens and have a number in what "
-                f"is not read; the first begins '{cut[0][:60]}'. Split long texts into passages.",
+                f"{len(cut)} of {len(texts)} {what} are longer than {limit} tokens and have a number in what "
+                f"is not read; the first begins '{cut[0][:60]}'. {advice}",
                 QuantityCutOffWarning,
                 stacklevel=3,
             )
@@ -206,7 +221,16 @@ class Encoder:
             start += len(batches[-1])
 
         def run(rows: list[int]) -> tuple[list[int], list[NDArray[np.float32]]]:
-            return rows, self._session.run(wanted, self._arrays([tokenised[row] for row in rows]))
+            arrays = self._arrays([tokenised[row] for row in rows])
+            try:
+                return rows, self._session.run(wanted, arrays)
+            except Exception as error:  # onnxruntime's errors share no base class
+                reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+                raise ModelError(
+                    f"The graph of the model '{self.name}' cannot read texts of "
+                    f"{arrays['input_ids'].shape[1]} tokens: {reason}.",
+                    hint=f"lengths in its {CONFIG_FILE} may have been changed; copy or download it again",
+                ) from error
 
         if len(batches) == 1:
             return [run(batches[0])]
@@ -273,3 +297,10 @@ def _open_tokenizer(file: Path) -> Tokenizer:
     tokenizer.no_padding()
     tokenizer.no_truncation()
     return tokenizer
+
+
+def _check_tokens(config: ModelConfig, tokenizer: Tokenizer, file: Path) -> None:
+    """The graph looks tokens up in a table, which knows no more than the tokenizer."""
+    for name, token in config.tokens.items():
+        if not 0 <= token < 2**32 or tokenizer.id_to_token(token) is None:
+            raise ModelError(f"In '{file}' {name} is {token}, which is no token.", hint=CHANGED)

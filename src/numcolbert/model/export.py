@@ -21,7 +21,7 @@ from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
 
 from numcolbert.errors import ModelError
 from numcolbert.files import refuse_existing, replacing_folder, sha256
-from numcolbert.model.checkpoint import find_gate, load_checkpoint
+from numcolbert.model.checkpoint import MARK, find_gate, load_checkpoint
 from numcolbert.model.encoder import Encoder
 from numcolbert.model.folder import GRAPH_FILE, TOKENIZER_FILE, Expansion, ModelConfig, write_config
 from numcolbert.model.graph import GatePart, Shape, encoder_graph
@@ -269,6 +269,16 @@ def parity(
     )
 
 
+def _require_checkpoint(path: Path) -> None:
+    """What `load_checkpoint` would take for a folder that is missing or damaged."""
+    if path.is_file():
+        raise ModelError(f"'{path}' is a file, not a model folder.", hint="name the folder it lies in")
+    if (path / GRAPH_FILE).is_file() and not (path / MARK).is_file():
+        raise ModelError(
+            f"'{path}' is an exported model already.", hint="name the checkpoint that it was exported from"
+        )
+
+
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
@@ -279,6 +289,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("folder", type=Path, nargs="?", help="by default CHECKPOINT/onnx")
     parser.add_argument("--overwrite", action="store_true", help="replace what is there")
     chosen = parser.parse_args(arguments)
+    _require_checkpoint(chosen.checkpoint)
     target = chosen.folder or chosen.checkpoint / "onnx"
     refuse_existing(target, "folder", overwrite=chosen.overwrite, mark=GRAPH_FILE)
     export_model(

@@ -74,8 +74,7 @@ class NumericalGate(Module):
         format: int = FORMAT,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        if format > FORMAT:
-            raise ValueError(f"this gate was saved in format {format}, this code reads up to {FORMAT}")
+        _check_format(format)
         if reads == "hidden" and not hidden_state_dim:
             raise ValueError("reads='hidden' needs hidden_state_dim")
         if query_length != "actual" and query_length < 2:
@@ -169,9 +168,16 @@ class NumericalGate(Module):
     def load(cls, model_name_or_path: str, **kwargs: Any) -> NumericalGate:  # type: ignore[override]
         names = ("subfolder", "token", "cache_folder", "revision", "local_files_only")
         where = {name: kwargs[name] for name in names if name in kwargs}
-        gate = cls(**cls.load_config(model_name_or_path, **where))
+        config = cls.load_config(model_name_or_path, **where)
+        _check_format(config.get("format", FORMAT))  # first: a newer format may have keys of its own
+        gate = cls(**config)
         cls.load_torch_weights(model_name_or_path, model=gate, **where)
         return gate
+
+
+def _check_format(format: int) -> None:
+    if format > FORMAT:
+        raise ValueError(f"this gate was saved in format {format}, this code reads up to {FORMAT}")
 
 
 def _two_layers(size: int, hidden: int) -> nn.Sequential:

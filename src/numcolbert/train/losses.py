@@ -29,6 +29,11 @@ from numcolbert.train.contrast import (
 from numcolbert.train.labels import Conditions, DocumentQuantities, Strategy, condition_counts
 from numcolbert.train.maxsim import maxsim
 
+KEPT = ("keep", "keep_numbers")
+"""The losses that listen to another model's scores."""
+LOSSES = ("retrieval", "contrastive", "detection", "properties", "bound", "concept", *KEPT)
+"""All losses, each by the name of its weight."""
+
 
 @dataclass(slots=True)
 class LossSettings:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -67,16 +68,35 @@ def open_teacher(settings: ModelSettings, student: MultiVectorEncoder) -> MultiV
             f"The teacher '{settings.teacher}' reads text otherwise than the model that is trained.",
             hint="choose one with the same tokenizer, prompts and reading of digits",
         )
+    text, most = text_settings(student), _positions(teacher)
+    longest = max(text.query_length, text.document_length)
+    if longest > most:
+        raise ModelError(
+            f"The teacher '{settings.teacher}' reads at most {most} tokens, the trained model {longest}.",
+            hint="choose another teacher, or shorten model.encoder.query_length and document_length",
+        )
     return teacher.float().to(student.device)
 
 
 _PROBE = "R&D of $20,000.5 mln, 3 % above 1987's 19.4 \u00b5g"
+_UNCUT = 1_000
+"""Tokens that the probe never has."""
 
 
 def _tokens_of(model: MultiVectorEncoder) -> tuple[list[int], list[int], int]:
     """How it reads a text with all that models read differently, and how many tokens it knows."""
-    reader = TextReader(text_settings(model))
+    # Batches are cut by the student alone, so here neither cuts.
+    whole = replace(text_settings(model), query_length=_UNCUT, document_length=_UNCUT)
+    reader = TextReader(whole)
     return reader.queries([_PROBE])[0].ids, reader.documents([_PROBE])[0], len(model.tokenizer)
+
+
+def _positions(model: MultiVectorEncoder) -> float:
+    """The longest text its backbone has positions for."""
+    transformer: Any = model[0]
+    config = transformer.model.config
+    first = 2 if config.model_type == "mpnet" else 0  # where MPNet, like RoBERTa, begins to count them
+    return getattr(config, "max_position_embeddings", math.inf) - first
 
 
 def made_ready(

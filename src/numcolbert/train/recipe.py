@@ -8,14 +8,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
 from numcolbert.config import merged, read_toml, settings_from
 from numcolbert.errors import NotFoundError, UsageError
-from numcolbert.train.losses import LossSettings
+from numcolbert.train.losses import LOSSES, LossSettings
 from numcolbert.train.model_setup import ModelSettings
 from numcolbert.train.packed import Precision
 from numcolbert.train.sources import DataSettings
@@ -124,14 +125,14 @@ def _with_parents(path: Path, seen: tuple[Path, ...]) -> dict[str, Any]:
 
 
 def _apply(values: dict[str, Any], change: str) -> None:
-    key, equals, text = change.partition("=")
-    if not equals or not key.strip():
+    key, equals, text = (part.strip() for part in change.partition("="))
+    if not equals or not key:
         raise UsageError(f"'{change}' is not of the form section.key=value.", hint="e.g. --set run.steps=100")
     try:
         value: Any = tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
         value = text  # bare words are strings: --set model.backbone=models/minilm
-    *tables, last = key.strip().split(".")
+    *tables, last = key.split(".")
     table = values
     for name in tables:
         table = table.setdefault(name, {})
@@ -140,9 +141,69 @@ def _apply(values: dict[str, Any], change: str) -> None:
     table[last] = value
 
 
+_WEIGHTS = tuple(f"loss.{name}" for name in LOSSES)
+_SEEDS = ("run.seed", "model.encoder.seed", "model.gate.seed")
+_RULES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
+    (
+        ("optimiser.warmup", "model.gate.threshold", "run.start_share"),
+        lambda value: 0 <= value <= 1,
+        "it is a share and lies between 0 and 1",
+    ),
+    (
+        ("optimiser.beta1", "optimiser.beta2", "model.dropout"),
+        lambda value: 0 <= value < 1,
+        "it lies between 0 and 1, below 1",
+    ),
+    (
+        (
+            *("optimiser.batch", "optimiser.lr", "optimiser.clip"),
+            *("loss.retrieval_temperature", "loss.contrastive_temperature"),
+            *("data.token_multiple", "data.prefetch", "data.quantities"),
+            *("model.encoder.dim", "model.gate.hidden_dim", "run.log_every", "run.depth"),
+        ),
+        lambda value: value > 0,
+        "it must be positive",
+    ),
+    (
+        (
+            *(*_WEIGHTS, "loss.detection_positive_weight"),
+            *("optimiser.head_factor", "optimiser.embedding_factor", "optimiser.weight_decay"),
+            *("data.workers", "run.steps", "run.time_budget_s", "run.eval_every", "run.checkpoint_every"),
+            *("run.gate_length", *_SEEDS),
+        ),
+        lambda value: value >= 0,
+        "it must not be negative",
+    ),
+    (_SEEDS, lambda value: value < 2**63, "a seed is below 2**63"),
+    (
+        ("model.encoder.query_length", "model.encoder.document_length"),
+        lambda value: value >= 4,
+        "it is 4 or more: a text is a word at least, two special tokens and the marker",
+    ),
+    (
+        ("model.gate.query_length",),
+        lambda value: value is None or value >= 2,
+        "leave it out to count the vectors of each query, else it is 2 or more",
+    ),
+    (
+        ("run.gate_length",),
+        lambda value: value != 1,
+        "0 leaves the gate as it is trained, else it is 2 or more",
+    ),
+)
+"""Keys, what their values satisfy one by one, and the hint where they do not."""
+
+
 def _check(recipe: Recipe) -> None:
     """What the types cannot say."""
-    data, run, optimiser = recipe.data, recipe.run, recipe.optimiser
+    for names, holds, hint in _RULES:
+        for name in names:
+            value = attrgetter(name)(recipe)
+            if not holds(value):
+                raise UsageError(f"{name} is {value}.", hint=hint)
+    data, run, model = recipe.data, recipe.run, recipe.model
+    if not recipe.name.strip():
+        raise UsageError("The name of the recipe is empty.", hint="leave it out, or name the run's folder")
     if not run.steps and not run.time_budget_s:
         raise UsageError(
             "The recipe never ends: both run.steps and run.time_budget_s are zero.",
@@ -152,50 +213,17 @@ def _check(recipe: Recipe) -> None:
         raise UsageError(
             "data.triples stands beside data.pools or data.general.", hint="use either the file or the pools"
         )
-    if run.gate_length == 1:
+    if not any(attrgetter(name)(recipe) for name in _WEIGHTS):
         raise UsageError(
-            "run.gate_length is 1.", hint="0 leaves the gate as it is trained, else it is 2 or more"
+            "The recipe learns nothing: the weights of all losses are zero.",
+            hint="give one a weight, such as loss.retrieval=1",
         )
-    if run.gate_length and not recipe.model.gated:
+    if model.teacher and not recipe.loss.keep:
+        raise UsageError(
+            f"model.teacher is '{model.teacher}', but loss.keep is zero, and nothing else asks a teacher.",
+            hint="set loss.keep, or leave model.teacher out; loss.keep_numbers holds what the start ranks",
+        )
+    if model.dropout and run.seed >= 2**43:  # every step has a seed of its own, made from this one
+        raise UsageError(f"run.seed is {run.seed}, too large beside dropout.", hint="choose one below 2**43")
+    if run.gate_length and not model.gated:
         raise UsageError("run.gate_length holds a gate that the model does not have.", hint="leave it out")
-    for name, value, low, high in [
-        ("optimiser.warmup", optimiser.warmup, 0.0, 1.0),
-        ("model.gate.threshold", recipe.model.gate.threshold, 0.0, 1.0),
-        ("run.start_share", run.start_share, 0.0, 1.0),
-        ("model.dropout", recipe.model.dropout, 0.0, 1.0),
-    ]:
-        if not low <= value <= high:
-            raise UsageError(
-                f"{name} is {value}.", hint=f"it is a share and lies between {low:g} and {high:g}"
-            )
-    for name, number in [
-        ("optimiser.batch", optimiser.batch),
-        ("optimiser.lr", optimiser.lr),
-        ("optimiser.clip", optimiser.clip),
-        ("loss.retrieval_temperature", recipe.loss.retrieval_temperature),
-        ("loss.contrastive_temperature", recipe.loss.contrastive_temperature),
-        ("data.token_multiple", data.token_multiple),
-        ("data.prefetch", data.prefetch),
-        ("model.encoder.dim", recipe.model.encoder.dim),
-        ("run.log_every", run.log_every),
-        ("run.depth", run.depth),
-    ]:
-        if number <= 0:
-            raise UsageError(f"{name} is {number}.", hint="it must be positive")
-    for name, number in [
-        ("optimiser.head_factor", optimiser.head_factor),
-        ("optimiser.embedding_factor", optimiser.embedding_factor),
-        ("optimiser.weight_decay", optimiser.weight_decay),
-        ("data.workers", data.workers),
-        ("run.seed", run.seed),
-        ("run.steps", run.steps),
-        ("run.time_budget_s", run.time_budget_s),
-        ("run.eval_every", run.eval_every),
-        ("run.checkpoint_every", run.checkpoint_every),
-        ("run.gate_length", run.gate_length),
-    ]:
-        if number < 0:
-            raise UsageError(f"{name} is {number}.", hint="it must not be negative")
-    for name, number in [("optimiser.beta1", optimiser.beta1), ("optimiser.beta2", optimiser.beta2)]:
-        if not 0 <= number < 1:
-            raise UsageError(f"{name} is {number}.", hint="it lies between 0 and 1, below 1")

@@ -10,7 +10,7 @@ packs from what is known about the row, as the trainer's collator knows no other
     arguments = MultiVectorEncoderTrainingArguments(prompts=column_prompts(model), ...)
     MultiVectorEncoderTrainer(model, arguments, Dataset.from_list(rows), loss=loss).train()
 
-One loss alone: `StockLoss(model, only={"contrastive"})`, or any other subset of `PARTS`.
+One loss alone: `StockLoss(model, units=200, only={"properties"})`, or any other subset of `PARTS`.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from torch import Tensor, nn
 from numcolbert.data.triple import OPERATORS, PassageQuantity, QueryCondition
 from numcolbert.errors import UsageError
 from numcolbert.train.labels import Conditions, DocumentQuantities, candidates, known_answers
-from numcolbert.train.losses import BatchLabels, EncodedBatch, LossSettings, NumColBERTLoss
+from numcolbert.train.losses import KEPT, LOSSES, BatchLabels, EncodedBatch, LossSettings, NumColBERTLoss
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
 
-PARTS = frozenset({"retrieval", "contrastive", "detection", "properties"})
+PARTS = frozenset(LOSSES) - frozenset(KEPT)
+"""Those that need no other model, which sentence-transformers' trainer does not run."""
 QUANTITIES = 4
 """Quantities of a passage that a label has room for; more are left out."""
 _CONDITION, _QUANTITY = 9, 4
@@ -76,7 +77,7 @@ def column_prompts(model: MultiVectorEncoder) -> dict[str, str]:
 
 
 class StockLoss(nn.Module):
-    """All four losses, or some, on the columns (query, positive, negative) and a label.
+    """The losses, or some of them, on the columns (query, positive, negative) and a label.
 
     | input | | |
     |---|---|---|
@@ -84,6 +85,12 @@ class StockLoss(nn.Module):
     | `labels` | [B, LABEL_SIZE] | from `row_label` |
 
     In-batch documents known to answer another query are no candidates for it.
+
+    Args:
+        settings: A recipe's, for instance; weights, temperatures and readings.
+        units: How many units the labels name, the largest number of one plus 1; the property heads' loss
+            needs it.
+        only: The losses that count, with their weights in `settings`; all others are left out.
     """
 
     def __init__(
@@ -91,18 +98,12 @@ class StockLoss(nn.Module):
         model: MultiVectorEncoder,
         settings: LossSettings | None = None,
         units: int = 1,
-        only: Collection[str] = PARTS,
+        only: Collection[str] | None = None,
     ) -> None:
         super().__init__()
-        unknown = sorted(set(only) - PARTS)
-        if unknown or not only:
-            raise UsageError(
-                f"There is no loss {unknown[0]!r}." if unknown else "No loss is named.",
-                hint="choose among " + ", ".join(sorted(PARTS)),
-            )
-        without: dict[str, Any] = dict.fromkeys(PARTS - set(only), 0.0)
         self.model = model
-        self.settings = replace(settings or LossSettings(), **without)
+        self.settings = _chosen(settings or LossSettings(), only)
+        self.units = units
         self.loss = NumColBERTLoss(self.settings, int(model.get_embedding_dimension() or 0), units)
         self.loss.to(model.device)
 
@@ -111,6 +112,7 @@ class StockLoss(nn.Module):
 
     def forward(self, sentence_features: Iterable[dict[str, Tensor]], labels: Tensor) -> Tensor:
         query, *passages = [dict(features) for features in sentence_features]
+        self._check_units(labels)
         labels = labels.to(query["input_ids"].device, torch.float64)
         places = torch.arange(query["input_ids"].shape[1], device=labels.device)
         mention = (places >= labels[:, 7:8]) & (places < labels[:, 8:9])  # [B, Tq]
@@ -128,6 +130,41 @@ class StockLoss(nn.Module):
         )
         total: Tensor = self.loss(batch, _labels(labels, mention)).total
         return total
+
+    def _check_units(self, labels: Tensor) -> None:
+        if self.loss.heads is None:
+            return
+        largest = int(labels[:, 1].max())
+        if largest >= self.units:
+            raise UsageError(
+                f"A label names unit {largest}, and the loss was made for {self.units}.",
+                hint=f"pass units={largest + 1} or more, or choose other losses than 'properties'",
+            )
+
+
+def _chosen(settings: LossSettings, only: Collection[str] | None) -> LossSettings:
+    """`settings` with no weight on the losses that are not asked for."""
+    if only is None:
+        listening = [name for name in KEPT if getattr(settings, name)]
+        if listening:
+            raise UsageError(
+                f"The loss {listening[0]!r} needs the scores of another model, which are not at hand here.",
+                hint=f"set its weight to 0, as in dataclasses.replace(settings, {listening[0]}=0.0)",
+            )
+        only = PARTS
+    unknown = sorted(set(only) - PARTS)
+    if unknown or not only:
+        raise UsageError(
+            f"There is no loss {unknown[0]!r} here." if unknown else "No loss is named.",
+            hint="choose among " + ", ".join(sorted(PARTS)),
+        )
+    if not any(getattr(settings, name) for name in only):
+        raise UsageError(
+            f"The losses that are asked for have no weight: {', '.join(sorted(only))}.",
+            hint=f"give one, as in LossSettings({min(only)}=1.0)",
+        )
+    without: dict[str, Any] = dict.fromkeys(set(LOSSES) - set(only), 0.0)
+    return replace(settings, **without)
 
 
 def _joined(columns: list[dict[str, Tensor]]) -> tuple[Tensor, Tensor]:
