@@ -52,6 +52,19 @@ def test_what_has_no_projection_is_no_colbert(backbone: Path, tmp_path: Path) ->
                 opening(folder)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [("exported", "is an exported model"), ("x" * 5000, "cannot be read: File name too long")],
+)
+def test_what_no_checkpoint_is_gets_a_sentence(name: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "exported").mkdir()
+    for file in ("config.json", "model.onnx", "tokenizer.json"):
+        (tmp_path / "exported" / file).write_text("{}")
+    with pytest.raises(ModelError, match=said) as refused:
+        load_checkpoint(tmp_path / name)
+    assert refused.value.hint
+
+
 def test_the_plain_colbert_of_a_numcolbert(backbone: Path) -> None:
     model = build_colbert(backbone, ColBERTSettings(dim=16, document_length=64))
     before = model.encode_query("sales > 20")

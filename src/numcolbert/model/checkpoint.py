@@ -28,6 +28,7 @@ from transformers import AddedToken, PreTrainedTokenizerBase, PreTrainedTokenize
 
 from numcolbert.errors import ModelError, UsageError
 from numcolbert.files import replacing_folder
+from numcolbert.model.folder import GRAPH_FILE, access_errors
 from numcolbert.model.gate import CODE_FILE, NumericalGate
 
 MARK = "modules.json"
@@ -309,10 +310,17 @@ def _part(model: MultiVectorEncoder, kind: type[Any]) -> Any:
 def _model_errors(path: str | Path) -> Iterator[None]:
     """Turn what the libraries below raise for a bad folder into one sentence and a hint."""
     folder = Path(path)
-    looks_like_a_path = isinstance(path, Path) or str(path).startswith((".", "/", "~")) or folder.exists()
+    with access_errors(folder):
+        there = folder.exists()
+    looks_like_a_path = isinstance(path, Path) or str(path).startswith((".", "/", "~")) or there
     if looks_like_a_path and not folder.is_dir():
         raise ModelError(
             f"The model folder '{path}' does not exist.", hint="check the path, or name a Hugging Face model"
+        )
+    if (folder / GRAPH_FILE).is_file() and not (folder / MARK).is_file():
+        raise ModelError(
+            f"'{path}' is an exported model, which cannot be trained.",
+            hint="name the folder it was exported from",
         )
     if looks_like_a_path and not (folder / "config.json").is_file():
         raise ModelError(

@@ -79,7 +79,7 @@ def write_config(folder: Path, config: ModelConfig) -> None:
 
 
 @contextmanager
-def _access_errors(folder: Path) -> Iterator[None]:
+def access_errors(folder: Path) -> Iterator[None]:
     """A name that is too long, a folder that must not be read."""
     try:
         yield
@@ -92,14 +92,14 @@ def _access_errors(folder: Path) -> Iterator[None]:
 
 def graph_folder(path: Path) -> Path:
     """Where the graph of a model lies: `path`, or the folder `onnx` of a checkpoint that was exported."""
-    with _access_errors(path):
+    with access_errors(path):
         inner = path / "onnx"
         return inner if (inner / GRAPH_FILE).is_file() and not (path / GRAPH_FILE).is_file() else path
 
 
 def read_config(folder: Path) -> ModelConfig:
     """Read and check a model folder: all files there, and unchanged since it was written."""
-    with _access_errors(folder):
+    with access_errors(folder):
         _require_model(folder)
         config = _config_of(folder)
         for name, expected in config.files.items():
