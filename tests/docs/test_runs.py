@@ -116,10 +116,58 @@ def test_pairs_from_questions_and_answers(
             {"query": "a?", "positive": "one two"},
             {"query": "b?", "positive": "four"},
         ]
-    for bad in ("no json", '"questions"', '{"q": "b?"}', '{"q": 1, "a": "x"}'):
+    before = out.read_bytes()
+    texts = (
+        '{"text": "one", "questions": "Who?"}',
+        '{"q": "\\ud800?", "a": "x"}',
+        '{"q": "b?", "a": "\\udc00"}',
+    )
+    for bad in ("no json", '"questions"', '{"q": "b?"}', '{"q": 1, "a": "x"}', *texts):
         source.write_text(bad + "\n")
-        assert making.main([str(source), "-o", str(out)]) == 1
+        assert making.main([str(source), "-o", str(out), "--overwrite"]) == 1
         assert "Line 1 of" in capsys.readouterr().err
+    source.write_text('{"text": "", "questions": ["a?"]}\n')
+    assert making.main([str(source), "-o", str(out), "--overwrite"]) == 1
+    assert "hold no question" in capsys.readouterr().err
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("-o {there}/old.jsonl.xz", "already exists"),
+        ("-o {there}/new.jsonl.xz --development {there}/dev", "already exists"),
+        ("-o {there}/in.jsonl.xz --overwrite", "is one of the collections"),
+        ("-o {there}/dev/../in.jsonl.xz --overwrite", "is one of the collections"),
+        ("-o {there}/dev/new.jsonl.xz --development {there}/dev --overwrite", "lies in"),
+        ("-o {there}/new.jsonl", "does not end in .xz"),
+        ("-o {there}/new.jsonl.xz --held-out 0.5", "name its folder with --development"),
+        ("-o {there}/new.jsonl.xz --development {there}/new --held-out 0.05", "holds no question out"),
+        ("-o {there}/new.jsonl.xz --development {there}/new --held-out 0.99", "leaves no pair"),
+    ],
+)
+def test_pairs_replace_nothing_unasked_and_are_never_none(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, complaint: str
+) -> None:
+    rows = "".join(json.dumps({"q": f"what is {n}?", "a": f"passage {n}"}) + "\n" for n in range(10))
+    (tmp_path / "in.jsonl.xz").write_bytes(lzma.compress(rows.encode()))
+    (tmp_path / "old.jsonl.xz").write_bytes(b"")
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "queries.jsonl").write_text("")
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    command = [str(tmp_path / "in.jsonl.xz"), *options.format(there=tmp_path).split()]
+    assert script("general_pairs").main(command) != 0
+    assert complaint in capsys.readouterr().err
+    assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("words", ["0", "-1"])
+def test_passages_are_cut_after_a_word_at_least(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    with pytest.raises(SystemExit):
+        script("general_pairs").main(["in.jsonl", "-o", str(tmp_path / "o.jsonl.xz"), "--words", words])
+    assert f"{words} is not positive" in capsys.readouterr().err
 
 
 def test_held_out_questions_are_a_benchmark_and_no_pairs(script: Script, tmp_path: Path) -> None:
