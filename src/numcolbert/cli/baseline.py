@@ -44,6 +44,8 @@ def rank(
     chosen = find_system(system)
     if chosen.needs_first and first is None:
         raise UsageError(f"'{system}' stands on another system's run.", hint="name it with --first RUN")
+    if first is not None and not chosen.needs_first:
+        raise UsageError(f"'{system}' stands on no other system's run.", hint="leave out --first")
     judged = read_benchmark(benchmark)
     ranker = chosen.build(read_run(first) if first else {})
     ranker.index(read_documents(judged.corpus_path))
