@@ -113,7 +113,10 @@ def llm(
             )
         return
     typer.echo(f"{estimate.calls:,} questions, about {estimate.dollars:.2f} dollars", err=True)
-    write_run(out, reranker.search(queries, depth), model)
+    run = reranker.search(queries, depth)
+    write_run(out, run, model)
+    if as_json:
+        print_json({"system": model, "run": str(out), "queries": len(run), "estimate": estimate})
 
 
 def _refuse_overwrite(out: Path, overwrite: bool) -> None:
