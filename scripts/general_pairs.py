@@ -3,7 +3,8 @@
     python scripts/general_pairs.py squad.jsonl.xz medquad.jsonl.xz -o pairs.jsonl.xz [--development FOLDER]
 
 Reads lines of {"text", "questions": [...]} (a paragraph and its questions) and of {"q", "a"} (a question and
-its answer), and writes {"query", "positive"}. Passages are cut to the length that sentences are searched at.
+its answer), and writes {"query", "positive"}, compressed as .xz. Passages are cut to the length that
+sentences are searched at.
 
 With --development the questions of some passages (--held-out of them, drawn with a fixed seed) and these
 passages are left out of the pairs. They become a benchmark over all passages: models can then be chosen by
@@ -19,15 +20,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-from numcolbert.errors import InputError
+from numcolbert.errors import ConflictError, InputError, UsageError
 from numcolbert.evaluate.trec import Qrels
-from numcolbert.files import replacing_file, require_file, text_lines
-from numcolbert.program import parser_of, program
+from numcolbert.files import refuse_existing, replacing_file, require_file, text_lines
+from numcolbert.program import parser_of, positive, program
 from numcolbert.reproduce.imported import write_benchmark
 
 Pair = tuple[str, str]
 """A question and a passage that answers it."""
 SEED = 1
+HELD_OUT = 0.05
 
 
 def pairs(path: Path, words: int) -> Iterator[Pair]:
@@ -37,11 +39,19 @@ def pairs(path: Path, words: int) -> Iterator[Pair]:
             questions, passage = (
                 (row["questions"], row["text"]) if "questions" in row else ([row["q"]], row["a"])
             )
+            if not isinstance(questions, list):  # a text would be taken for one question a letter
+                raise TypeError(questions)
             passage = " ".join(passage.split()[:words])
             asked = [question.strip() for question in questions]
+            "".join([passage, *asked]).encode()
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"Line {number} of '{path}' holds half of a surrogate pair.",
+                hint="half a character cannot be stored: mend the line or leave it out",
+            ) from error
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InputError(
-                f"Line {number} of '{path}' has neither 'questions' and 'text' nor 'q' and 'a'.",
+                f"Line {number} of '{path}' has neither 'questions' (a list) and 'text' nor 'q' and 'a'.",
                 hint="see the head of this script for the two layouts",
             ) from error
         for question in asked:
@@ -68,26 +78,58 @@ def write_development(folder: Path, known: Iterable[Pair], asked: set[str], *, o
     write_benchmark(folder, *named, qrels, overwrite=overwrite)
 
 
+def refuse_places(
+    collections: Sequence[Path], output: Path, development: Path | None, *, overwrite: bool
+) -> None:
+    """Before anything is read: what must not be replaced, and what no reader could open."""
+    if output.resolve() in {collection.resolve() for collection in collections}:
+        raise ConflictError(f"'{output}' is one of the collections.", hint="choose another file")
+    if output.suffix.lower() != ".xz":
+        raise UsageError(f"'{output}' does not end in .xz.", hint="the pairs are written compressed")
+    refuse_existing(output, "file", overwrite=overwrite)
+    if development is None:
+        return
+    refuse_existing(development, "folder", overwrite=overwrite, mark="queries.jsonl")
+    inside = (file for file in (*collections, output) if file.resolve().is_relative_to(development.resolve()))
+    if file := next(inside, None):
+        raise ConflictError(
+            f"'{file}' lies in '{development}', which is replaced.", hint="choose another folder"
+        )
+
+
 @program
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("collections", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
-    parser.add_argument("--words", type=int, default=90, help="passages are cut after this many words")
+    parser.add_argument("--words", type=positive, default=90, help="passages are cut after this many words")
     parser.add_argument("--development", type=Path, metavar="FOLDER", help="a benchmark of what is held out")
-    parser.add_argument("--held-out", type=float, default=0.05, help="share of the passages; .05")
-    parser.add_argument("--overwrite", action="store_true", help="replace the benchmark")
+    parser.add_argument("--held-out", type=float, help=f"share of the passages; {HELD_OUT}")
+    parser.add_argument("--overwrite", action="store_true", help="replace pairs and benchmark")
     chosen = parser.parse_args(arguments)
-    if not 0 < chosen.held_out < 1:
+    if chosen.held_out is not None and chosen.development is None:
+        raise UsageError(
+            "--held-out says how much becomes a benchmark, and none is made.",
+            hint="name its folder with --development",
+        )
+    share = HELD_OUT if chosen.held_out is None else chosen.held_out
+    if not 0 < share < 1:
         parser.error("--held-out lies between 0 and 1")
+    refuse_places(chosen.collections, chosen.output, chosen.development, overwrite=chosen.overwrite)
     known = [pair for collection in chosen.collections for pair in pairs(collection, chosen.words)]
-    asked = held_out(known, chosen.held_out) if chosen.development else set()
+    if not known:
+        raise InputError("The collections hold no question with a passage.", hint="are they the right files?")
+    asked = held_out(known, share) if chosen.development else set()
+    if chosen.development and not asked:
+        raise UsageError(f"A share of {share} holds no question out.", hint="raise it with --held-out")
     answers = {passage for question, passage in known if question in asked}
+    kept = [(q, passage) for q, passage in known if q not in asked and passage not in answers]
+    if not kept:
+        raise UsageError(f"A share of {share} leaves no pair.", hint="lower it with --held-out")
     with replacing_file(chosen.output) as aside, lzma.open(aside, "wt", encoding="utf-8") as out:
-        for question, passage in known:
-            if question not in asked and passage not in answers:
-                pair = {"query": question, "positive": passage}
-                out.write(json.dumps(pair, ensure_ascii=False) + "\n")
+        for question, passage in kept:
+            pair = {"query": question, "positive": passage}
+            out.write(json.dumps(pair, ensure_ascii=False) + "\n")
         if chosen.development:
             write_development(chosen.development, known, asked, overwrite=chosen.overwrite)
     return 0

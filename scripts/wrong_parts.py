@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from cut_benchmark import cut
 from numcolbert.evaluate.wrong_hits import read_about
 from numcolbert.model.encoder import Encoder
-from numcolbert.program import parser_of, program
+from numcolbert.program import not_negative, parser_of, program
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus
 from token_parts import best_matches, is_number
 
@@ -92,7 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = parser_of(__doc__)
     parser.add_argument("benchmark", type=Path, help="with one condition a query")
     parser.add_argument("models", type=Path, nargs="+", help="folders of exported models")
-    parser.add_argument("--passages", type=int, default=40_000, help="beside those known of the concepts")
+    parser.add_argument(
+        "--passages", type=not_negative, default=40_000, help="beside those known of the concepts"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of the choice of these")
     given = parser.parse_args(arguments)
     benchmark, about = read_benchmark(given.benchmark), read_about(given.benchmark)

@@ -24,6 +24,14 @@ def positive(text: str) -> int:
     return number
 
 
+def not_negative(text: str) -> int:
+    """The type of an argument that counts something, of which there may be none."""
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{number} is negative")
+    return number
+
+
 def parser_of(description: str | None, module: str = "") -> argparse.ArgumentParser:
     """Of a script, or of `python -m module`; its help shows the description as it is written."""
     return argparse.ArgumentParser(

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from numcolbert.baselines import llm
 from numcolbert.baselines.kept_scores import KeptScores
 from numcolbert.baselines.llm import EndpointError, LLMJudge, LLMSettings
+from numcolbert.cli.app import app
 from numcolbert.errors import InputError, StorageError, UsageError
 
 
@@ -25,6 +29,8 @@ class Server:
         self.requests: list[dict] = []
         self.headers: list[dict[str, str]] = []
         self.reply: str | None = None
+        self.refusal: bytes | None = None
+        """What failures say; by default an object."""
         self.meeting: threading.Barrier | None = None
         self.running = self.most_running = 0
         self.lock = threading.Lock()
@@ -44,19 +50,19 @@ class Server:
                     failure = outer.failures.pop(0) if outer.failures else None
                     outer.running -= 1  # before the answer, which lets the next request in
                 if failure:
-                    self.answer(failure[0], {"error": "busy"}, failure[1])
+                    said = json.dumps({"error": "busy"}).encode()
+                    self.answer(failure[0], said if outer.refusal is None else outer.refusal, failure[1])
                 else:
                     passage = body["messages"][0]["content"].split("Passage: ")[1]
                     text = next(c for c in passage if c.isdigit())
                     content = outer.reply if outer.reply is not None else text
-                    self.answer(200, {"choices": [{"message": {"content": content}}]}, {})
+                    reply = {"choices": [{"message": {"content": content}}]}
+                    self.answer(200, json.dumps(reply).encode(), {})
 
-            def answer(self, status: int, value: object, headers: dict[str, str]) -> None:
-                data = json.dumps(value).encode()
+            def answer(self, status: int, data: bytes, headers: dict[str, str]) -> None:
                 self.send_response(status)
-                for name, text in headers.items():
+                for name, text in ({"Content-Length": str(len(data))} | headers).items():
                     self.send_header(name, text)
-                self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 self.wfile.write(data)
 
@@ -111,12 +117,13 @@ def test_the_estimate_asks_nothing(server: Server, tmp_path: Path) -> None:
 
 
 def test_it_tries_again_and_obeys_retry_after(server: Server, tmp_path: Path) -> None:
-    server.failures = [(429, {"Retry-After": "7"}), (503, {})]
+    server.failures = [(429, {"Retry-After": "7"}), (503, {}), (503, {"Retry-After": "²"})]
     pauses: list[float] = []
     settings = LLMSettings(endpoint=server.url, model="toy", backoff_s=2.0)
     one = LLMJudge(settings, tmp_path / "a.sqlite", sleep=pauses.append)
     assert one.score(PAIRS[:1]) == [4]
     assert pauses[0] == 7 and 3 <= pauses[1] <= 5, "second pause: 2 s, doubled once, give or take a quarter"
+    assert 6 <= pauses[2] <= 10, "doubled twice where the server gives no number"
 
 
 def test_it_gives_up_and_says_so(server: Server, tmp_path: Path) -> None:
@@ -127,6 +134,33 @@ def test_it_gives_up_and_says_so(server: Server, tmp_path: Path) -> None:
     with pytest.raises(EndpointError, match="answered 401") as caught:
         judge(server, tmp_path).score(PAIRS[:1])
     assert caught.value.hint == "set the API key"
+
+
+@pytest.mark.parametrize(
+    ("body", "headers", "said"),
+    [
+        (b'{\n  "error": {\n    "code": "bad"\n  }\n}\n', {}, '402: { "error": { "code": "bad" } }'),
+        (b'{"err', {"Content-Length": "99"}, "402."),
+        (b"", {}, "402."),
+    ],
+)
+def test_a_refusal_is_one_line_whatever_it_says(
+    server: Server, tmp_path: Path, body: bytes, headers: dict[str, str], said: str
+) -> None:
+    server.failures, server.refusal = [(503, headers), (402, headers)], body
+    with pytest.raises(EndpointError) as caught:
+        judge(server, tmp_path).score(PAIRS[:1])
+    assert caught.value.message == f"'{server.url}' answered {said}"
+    assert len(server.requests) == 2, "a server that is busy is asked again, also where it breaks off"
+
+
+@pytest.mark.parametrize("host", ["a..b", f"{'a' * 64}.example"])
+def test_what_is_no_address_is_not_asked_again(tmp_path: Path, host: str) -> None:
+    pauses: list[float] = []
+    settings = LLMSettings(endpoint=f"http://{host}/v1")
+    with pytest.raises(EndpointError, match="cannot be reached"):
+        LLMJudge(settings, tmp_path / "a.sqlite", sleep=pauses.append).score(PAIRS[:1])
+    assert pauses == []
 
 
 def test_an_endpoint_that_is_not_there(tmp_path: Path) -> None:
@@ -144,6 +178,14 @@ def test_answers_are_read(server: Server, tmp_path: Path, reply: str, grade: int
     one = judge(server, tmp_path)
     assert one.score(PAIRS[:1]) == [grade]
     assert one.unreadable == unreadable
+    assert one.estimate(PAIRS[:1]).cached == 1 - unreadable, "what holds no grade is asked again"
+
+
+def test_what_was_kept_without_a_grade_is_asked_again(server: Server, tmp_path: Path) -> None:
+    judge(server, tmp_path).score(PAIRS)
+    with sqlite3.connect(tmp_path / "answers.sqlite") as database:
+        database.execute("UPDATE answers SET answer = 'None'")
+    assert judge(server, tmp_path).score(PAIRS) == [4, 1, 5, 4] and len(server.requests) == 6
 
 
 def test_many_at_once(server: Server, tmp_path: Path) -> None:
@@ -232,8 +274,55 @@ def test_wrong_use(tmp_path: Path) -> None:
         LLMJudge(LLMSettings(concurrency=0), tmp_path / "a")
 
 
+@pytest.mark.parametrize(
+    "endpoint",
+    ["http://x:abc/v1", "http://x:99999", "http://x/ü", "http://ü/v1", "http://x/a b", "http://x/v1\n"],
+)
+def test_what_can_be_no_endpoint_is_refused_at_once(tmp_path: Path, endpoint: str) -> None:
+    with pytest.raises(UsageError, match="not an endpoint"):
+        LLMJudge(LLMSettings(endpoint=endpoint), tmp_path / "a")
+
+
+@pytest.mark.parametrize("number", [-1.0, float("nan"), float("inf")])
+@pytest.mark.parametrize(
+    ("name", "called"),
+    [
+        ("dollars_per_million_input", "price of input"),
+        ("dollars_per_million_output", "price of output"),
+        ("backoff_s", "pause"),
+        ("timeout_s", "time limit"),
+    ],
+)
+def test_numbers_that_are_none_are_refused(tmp_path: Path, name: str, called: str, number: float) -> None:
+    with pytest.raises(UsageError, match=called):
+        LLMJudge(replace(LLMSettings(), **{name: number}), tmp_path / "a")
+
+
+def test_the_command_says_what_it_made(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMCOLBERT_CACHE", str(tmp_path / "cache"))
+    (tmp_path / "corpus.jsonl").write_text('{"id": "d", "text": "weighs 4 kilograms"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"id": "q", "text": "heavy things"}\n')
+    (tmp_path / "qrels.trec").write_text("q 0 d 1\n")
+    first, out = tmp_path / "first.run", tmp_path / "llm.run"
+    first.write_text("q Q0 d 1 2.0 t\n")
+    options = ["--first", str(first), "-o", str(out), "--endpoint", server.url, "--model", "toy", "--json"]
+    result = CliRunner().invoke(app, ["baseline", "llm", str(tmp_path), *options])
+    assert result.exit_code == 0, result.output
+    said = json.loads(result.stdout)
+    assert said.pop("estimate")["calls"] == 1
+    assert said == {"system": "toy", "run": str(out), "queries": 1} and out.is_file()
+    refused = CliRunner().invoke(
+        app, ["baseline", "llm", str(tmp_path), *options, "--input-price", "nan", "--dry-run"]
+    )
+    assert isinstance(refused.exception, UsageError) and not refused.stdout
+
+
 def test_an_endpoint_of_another_kind(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = judge(server, tmp_path)
-    monkeypatch.setattr(one, "_post", lambda path, body: {"answer": 42})
-    with pytest.raises(InputError, match="answered without choices"):
-        one.score(PAIRS[:1])
+    for reply in ({"answer": 42}, {"choices": [{"message": {"content": None}}]}):
+        monkeypatch.setattr(one, "_post", lambda path, body, reply=reply: reply)
+        with pytest.raises(InputError, match="answered without choices"):
+            one.score(PAIRS[:1])
+    assert one.estimate(PAIRS[:1]).cached == 0

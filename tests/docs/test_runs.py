@@ -116,10 +116,58 @@ def test_pairs_from_questions_and_answers(
             {"query": "a?", "positive": "one two"},
             {"query": "b?", "positive": "four"},
         ]
-    for bad in ("no json", '"questions"', '{"q": "b?"}', '{"q": 1, "a": "x"}'):
+    before = out.read_bytes()
+    texts = (
+        '{"text": "one", "questions": "Who?"}',
+        '{"q": "\\ud800?", "a": "x"}',
+        '{"q": "b?", "a": "\\udc00"}',
+    )
+    for bad in ("no json", '"questions"', '{"q": "b?"}', '{"q": 1, "a": "x"}', *texts):
         source.write_text(bad + "\n")
-        assert making.main([str(source), "-o", str(out)]) == 1
+        assert making.main([str(source), "-o", str(out), "--overwrite"]) == 1
         assert "Line 1 of" in capsys.readouterr().err
+    source.write_text('{"text": "", "questions": ["a?"]}\n')
+    assert making.main([str(source), "-o", str(out), "--overwrite"]) == 1
+    assert "hold no question" in capsys.readouterr().err
+    assert out.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ("-o {there}/old.jsonl.xz", "already exists"),
+        ("-o {there}/new.jsonl.xz --development {there}/dev", "already exists"),
+        ("-o {there}/in.jsonl.xz --overwrite", "is one of the collections"),
+        ("-o {there}/dev/../in.jsonl.xz --overwrite", "is one of the collections"),
+        ("-o {there}/dev/new.jsonl.xz --development {there}/dev --overwrite", "lies in"),
+        ("-o {there}/new.jsonl", "does not end in .xz"),
+        ("-o {there}/new.jsonl.xz --held-out 0.5", "name its folder with --development"),
+        ("-o {there}/new.jsonl.xz --development {there}/new --held-out 0.05", "holds no question out"),
+        ("-o {there}/new.jsonl.xz --development {there}/new --held-out 0.99", "leaves no pair"),
+    ],
+)
+def test_pairs_replace_nothing_unasked_and_are_never_none(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], options: str, complaint: str
+) -> None:
+    rows = "".join(json.dumps({"q": f"what is {n}?", "a": f"passage {n}"}) + "\n" for n in range(10))
+    (tmp_path / "in.jsonl.xz").write_bytes(lzma.compress(rows.encode()))
+    (tmp_path / "old.jsonl.xz").write_bytes(b"")
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev" / "queries.jsonl").write_text("")
+    before = {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+    command = [str(tmp_path / "in.jsonl.xz"), *options.format(there=tmp_path).split()]
+    assert script("general_pairs").main(command) != 0
+    assert complaint in capsys.readouterr().err
+    assert before == {file: file.read_bytes() for file in tmp_path.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("words", ["0", "-1"])
+def test_passages_are_cut_after_a_word_at_least(
+    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    with pytest.raises(SystemExit):
+        script("general_pairs").main(["in.jsonl", "-o", str(tmp_path / "o.jsonl.xz"), "--words", words])
+    assert f"{words} is not positive" in capsys.readouterr().err
 
 
 def test_held_out_questions_are_a_benchmark_and_no_pairs(script: Script, tmp_path: Path) -> None:
@@ -147,16 +195,23 @@ def test_held_out_questions_are_a_benchmark_and_no_pairs(script: Script, tmp_pat
     assert making.main([*command, "--overwrite"]) == 0 and out.read_bytes() == before, "drawn with a seed"
 
 
-def test_a_cut_benchmark_keeps_what_matters(
-    script: Script, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole, out, run = tmp_path / "whole", tmp_path / "cut", tmp_path / "bm25.run"
+@pytest.fixture
+def whole(tmp_path: Path) -> Path:
+    """A benchmark of 50 passages, whose development queries share its corpus."""
+    whole = tmp_path / "whole"
     (whole / "dev").mkdir(parents=True)
     lines = "".join(json.dumps({"_id": f"d{n}", "text": f"text {n}"}) + "\n" for n in range(50))
     (whole / "corpus.jsonl").write_text(lines)
     (whole / "dev" / "queries.jsonl").write_text('{"_id": "q", "text": "a"}\n')
     (whole / "dev" / "qrels.trec").write_text("q 0 d7 1\n")
     (whole / "dev" / "about.trec").write_text("q 0 d7 1\nq 0 d8 0\n")
+    return whole
+
+
+def test_a_cut_benchmark_keeps_what_matters(
+    script: Script, whole: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, run = tmp_path / "cut", tmp_path / "bm25.run"
     run.write_text("q Q0 d40 1 3.0 t\nq Q0 d41 2 2.0 t\nq Q0 d42 3 1.0 t\n")
     command = [str(whole / "dev"), "-o", str(out), "--runs", str(run), "--best", "2", "--passages", "3"]
     cutting = script("cut_benchmark")
@@ -173,6 +228,37 @@ def test_a_cut_benchmark_keeps_what_matters(
     run.write_text("q Q0 stranger 1 3.0 t\n")
     assert cutting.main([*command, "--overwrite"]) == 1
     assert "'stranger'" in capsys.readouterr().err
+
+
+def test_a_cut_benchmark_knows_what_compressed_files_say(script: Script, whole: Path, tmp_path: Path) -> None:
+    about = whole / "dev" / "about.trec"
+    about.with_name("about.trec.xz").write_bytes(lzma.compress(about.read_bytes()))
+    about.unlink()
+    out = tmp_path / "cut"
+    assert script("cut_benchmark").main([str(whole / "dev"), "-o", str(out), "--passages", "0"]) == 0
+    assert read_corpus(out / "corpus.jsonl").ids == ["d7", "d8"]
+
+
+@pytest.mark.parametrize("place", ["dev", "dev/cut", "", "dev/../dev"])
+def test_a_cut_benchmark_lies_beside_its_source(
+    script: Script, whole: Path, capsys: pytest.CaptureFixture[str], place: str
+) -> None:
+    (whole / "queries.jsonl").write_text('{"_id": "q", "text": "a"}\n')
+    before = {file: file.read_bytes() for file in whole.rglob("*") if file.is_file()}
+    command = [str(whole / "dev"), "-o", str(whole / place), "--passages", "3", "--overwrite"]
+    assert script("cut_benchmark").main(command) == 1
+    assert "hint: choose a folder beside the benchmark" in capsys.readouterr().err
+    assert before == {file: file.read_bytes() for file in whole.rglob("*") if file.is_file()}
+
+
+@pytest.mark.parametrize("command", ["cut_benchmark -o cut", "wrong_parts model"])
+def test_fewer_than_no_passages_are_refused(
+    script: Script, whole: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    name, *others = command.split()
+    with pytest.raises(SystemExit):
+        script(name).main([str(whole / "dev"), *others, "--passages", "-1"])
+    assert "-1 is negative" in capsys.readouterr().err
 
 
 def test_best_hits_are_of_judged_queries_and_known_passages(script: Script, tmp_path: Path) -> None:

@@ -139,3 +139,8 @@ def test_what_the_authors_mark_as_unseen_is_held_out(tmp_path: Path) -> None:
 def test_training_needs_the_authors_files(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["reproduce", "main", "--train", "tiny-cpu"])
     assert isinstance(result.exception, UsageError) and "nothing to train on" in str(result.exception)
+
+
+def test_changes_belong_to_a_recipe() -> None:
+    result = CliRunner().invoke(app, ["reproduce", "main", "--set", "run.steps=3"])
+    assert isinstance(result.exception, UsageError) and "none is trained" in str(result.exception)

@@ -368,6 +368,8 @@ def test_baseline_command(benchmarks: Path, tmp_path: Path) -> None:
         invoke("baseline", "rank", "bm25", folder, "-o", str(out))
     with pytest.raises(UsageError, match="stands on another system's run"):
         invoke("baseline", "rank", "qcolbert", folder, "-o", str(tmp_path / "b.run"))
+    with pytest.raises(UsageError, match="stands on no other system's run"):
+        invoke("baseline", "rank", "bm25", folder, "-o", str(tmp_path / "b.run"), "--first", str(out))
     with pytest.raises(ConflictError, match="is a folder"):
         invoke("baseline", "rank", "bm25", folder, "-o", str(tmp_path), "--overwrite")
     graded = ("llm", folder, "--first", str(out))

@@ -1,6 +1,6 @@
 """A language model as judge: any OpenAI-compatible endpoint grades each passage from 1 to 5.
 
-Answers are kept on disk, so an interrupted run costs nothing twice.
+Answers with a grade are kept on disk, so an interrupted run costs nothing twice.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import random
 import re
 import threading
@@ -18,7 +19,7 @@ import urllib.request
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
-from http.client import HTTPException
+from http.client import HTTPException, InvalidURL
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,7 @@ Answer with one digit from 1 (not relevant) to 5 (perfectly relevant) and nothin
 _RETRIED = {408, 409, 429, 500, 502, 503, 504}
 _CHARACTERS_A_TOKEN = 4
 _LOWEST = 1.0
+_GRADE = re.compile(r"(?<![\d.])[1-5](?![\d.]\d|\d)")
 
 
 class EndpointError(NumColBERTError):
@@ -77,13 +79,11 @@ class LLMJudge:
     def __init__(
         self, settings: LLMSettings, cache: Path, *, sleep: Callable[[float], object] = time.sleep
     ) -> None:
-        if settings.concurrency < 1:
-            raise UsageError(f"The concurrency is {settings.concurrency}.", hint="give 1 or more")
-        if settings.retries < 0:
-            raise UsageError(f"The number of retries is {settings.retries}.", hint="give 0 or more")
+        _check_numbers(settings)
         if not _is_address(settings.endpoint):
             raise UsageError(
-                f"'{settings.endpoint}' is not an endpoint.", hint="it begins with http:// or https://"
+                f"'{settings.endpoint}' is not an endpoint.",
+                hint="it begins with http:// or https:// and holds neither spaces nor letters beyond ASCII",
             )
         if not (settings.api_key.isascii() and settings.api_key.isprintable()):
             raise UsageError(
@@ -141,7 +141,7 @@ class LLMJudge:
         self._database.close()
 
     def _grade(self, answer: str) -> float:
-        found = re.search(r"(?<![\d.])[1-5](?![\d.]\d|\d)", answer)
+        found = _GRADE.search(answer)
         if found is None:
             self.unreadable += 1
             return _LOWEST
@@ -156,15 +156,19 @@ class LLMJudge:
         }
         reply = self._post("/chat/completions", body)
         try:
-            answer = str(reply["choices"][0]["message"]["content"])
+            answer = reply["choices"][0]["message"]["content"]
+            if not isinstance(answer, str):
+                raise TypeError(answer)
         except (KeyError, IndexError, TypeError) as error:
             raise InputError(
                 f"'{self.settings.endpoint}' answered without choices: {json.dumps(reply)[:200]}.",
                 hint="is the endpoint OpenAI-compatible?",
             ) from error
-        with self._lock:
-            self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", (self._key(pair), answer))
-            self._database.commit()
+        if _GRADE.search(answer):  # another time there may be one, and none is worth keeping
+            row = (self._key(pair), answer)
+            with self._lock:
+                self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?)", row)
+                self._database.commit()
         return answer
 
     def _post(self, path: str, body: dict[str, Any]) -> Any:
@@ -178,15 +182,14 @@ class LLMJudge:
                 with urllib.request.urlopen(request, timeout=self.settings.timeout_s) as response:
                     return json.loads(response.read())
             except urllib.error.HTTPError as error:
-                text = error.read().decode(errors="replace")[:200]
                 if error.code not in _RETRIED or attempt == self.settings.retries:
-                    raise _refusal(self.settings.endpoint, error.code, text) from error
+                    raise _refusal(self.settings.endpoint, error) from error
                 pause = self._pause(attempt, error.headers.get("Retry-After"))
             except (OSError, HTTPException, ValueError) as error:
-                if attempt == self.settings.retries:
-                    what = (
-                        "does not answer with JSON" if isinstance(error, ValueError) else "cannot be reached"
-                    )
+                hopeless = _is_no_address(error)
+                if hopeless or attempt == self.settings.retries:
+                    no_json = isinstance(error, ValueError) and not hopeless
+                    what = "does not answer with JSON" if no_json else "cannot be reached"
                     raise EndpointError(
                         f"'{self.settings.endpoint}' {what}: {error}.",
                         hint="check the address and the network; answers so far are kept",
@@ -197,7 +200,7 @@ class LLMJudge:
 
     def _pause(self, attempt: int, asked: str | None) -> float:
         """Twice as long each time, with some chance, unless the server says how long."""
-        if asked is not None and asked.strip().isdigit():
+        if asked is not None and asked.strip().isdecimal():
             return float(asked)
         return self.settings.backoff_s * 2.0**attempt * (0.75 + random.random() / 2)
 
@@ -214,24 +217,55 @@ class LLMJudge:
             row = self._database.execute(
                 "SELECT answer FROM answers WHERE key = ?", (self._key(pair),)
             ).fetchone()
-        return None if row is None else str(row[0])
+        return row[0] if row and _GRADE.search(row[0]) else None
+
+
+def _check_numbers(settings: LLMSettings) -> None:
+    for name, number, least in (
+        ("concurrency", settings.concurrency, 1),
+        ("number of retries", settings.retries, 0),
+        ("pause before a retry", settings.backoff_s, 0),
+        ("price of input", settings.dollars_per_million_input, 0),
+        ("price of output", settings.dollars_per_million_output, 0),
+    ):
+        if not least <= number < math.inf:  # nor does what is no number pass
+            raise UsageError(f"The {name} is {number}.", hint=f"give {least} or more")
+    if not 0 < settings.timeout_s < math.inf:
+        raise UsageError(f"The time limit is {settings.timeout_s}.", hint="give more than 0 seconds")
 
 
 def _is_address(endpoint: str) -> bool:
     try:
         parts = urllib.parse.urlsplit(endpoint)
+        _ = parts.port  # read for its errors
     except ValueError:
         return False
-    return parts.scheme in ("http", "https") and bool(parts.hostname)
+    plain = endpoint.isascii() and endpoint.isprintable() and " " not in endpoint
+    return plain and parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-def _refusal(endpoint: str, code: int, text: str) -> EndpointError:
+def _is_no_address(error: Exception) -> bool:
+    """Trying again cannot help: encoding fails in an address, decoding in an answer."""
+    return isinstance(error, InvalidURL | UnicodeError) and not isinstance(error, UnicodeDecodeError)
+
+
+def _refusal(endpoint: str, error: urllib.error.HTTPError) -> EndpointError:
     hints = {
         401: "set the API key",
         403: "the key has no access to this model",
         404: "check endpoint and model",
     }
+    said = _body(error)
     return EndpointError(
-        f"'{endpoint}' answered {code}: {text}",
-        hint=hints.get(code, "answers so far are kept; run it again later"),
+        f"'{endpoint}' answered {error.code}: {said}" if said else f"'{endpoint}' answered {error.code}.",
+        hint=hints.get(error.code, "answers so far are kept; run it again later"),
     )
+
+
+def _body(error: urllib.error.HTTPError) -> str:
+    """The beginning of what a refusal says, as one line; empty where it breaks off."""
+    try:
+        text = error.read().decode(errors="replace")
+    except (OSError, HTTPException):
+        return ""
+    return " ".join(text.split())[:200]

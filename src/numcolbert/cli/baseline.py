@@ -44,6 +44,8 @@ def rank(
     chosen = find_system(system)
     if chosen.needs_first and first is None:
         raise UsageError(f"'{system}' stands on another system's run.", hint="name it with --first RUN")
+    if first is not None and not chosen.needs_first:
+        raise UsageError(f"'{system}' stands on no other system's run.", hint="leave out --first")
     judged = read_benchmark(benchmark)
     ranker = chosen.build(read_run(first) if first else {})
     ranker.index(read_documents(judged.corpus_path))
@@ -111,7 +113,10 @@ def llm(
             )
         return
     typer.echo(f"{estimate.calls:,} questions, about {estimate.dollars:.2f} dollars", err=True)
-    write_run(out, reranker.search(queries, depth), model)
+    run = reranker.search(queries, depth)
+    write_run(out, run, model)
+    if as_json:
+        print_json({"system": model, "run": str(out), "queries": len(run), "estimate": estimate})
 
 
 def _refuse_overwrite(out: Path, overwrite: bool) -> None:

@@ -101,6 +101,8 @@ def reproduce(
     from numcolbert.train.benchmarks import read_benchmark, with_suites
 
     # What can be refused is refused first: it must not cost the runs.
+    if changes and train is None:
+        raise UsageError("--set changes a recipe, and none is trained.", hint="name it with --train")
     names = TABLES if table == "all" else (table,)
     specs = [load_table(name) for name in names]
     if out is not None:
