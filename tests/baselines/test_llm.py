@@ -181,6 +181,17 @@ def test_answers_are_read(server: Server, tmp_path: Path, reply: str, grade: int
     assert one.estimate(PAIRS[:1]).cached == 1 - unreadable, "what holds no grade is asked again"
 
 
+def test_an_answer_that_a_filter_took_away_ends_nothing(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = judge(server, tmp_path)
+    with monkeypatch.context() as patched:
+        nothing = {"choices": [{"message": {"content": None}}]}
+        patched.setattr(one, "_post", lambda path, body: nothing)
+        assert one.score(PAIRS[:1]) == [1] and one.unreadable == 1
+    assert one.score(PAIRS[:1]) == [4], "asked again, for it was not kept"
+
+
 def test_what_was_kept_without_a_grade_is_asked_again(server: Server, tmp_path: Path) -> None:
     judge(server, tmp_path).score(PAIRS)
     with sqlite3.connect(tmp_path / "answers.sqlite") as database:
@@ -321,7 +332,7 @@ def test_the_command_says_what_it_made(
 
 def test_an_endpoint_of_another_kind(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = judge(server, tmp_path)
-    for reply in ({"answer": 42}, {"choices": [{"message": {"content": None}}]}):
+    for reply in ({"answer": 42}, {"choices": [{"message": {"content": 5}}]}):
         monkeypatch.setattr(one, "_post", lambda path, body, reply=reply: reply)
         with pytest.raises(InputError, match="answered without choices"):
             one.score(PAIRS[:1])

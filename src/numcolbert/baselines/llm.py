@@ -157,6 +157,8 @@ class LLMJudge:
         reply = self._post("/chat/completions", body)
         try:
             answer = reply["choices"][0]["message"]["content"]
+            if answer is None:  # a filter was in the way: no reason to end a run of thousands
+                answer = ""
             if not isinstance(answer, str):
                 raise TypeError(answer)
         except (KeyError, IndexError, TypeError) as error:
