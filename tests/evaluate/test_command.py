@@ -121,6 +121,8 @@ def test_a_seed_below_zero_is_refused(folder: Path) -> None:
 
 def test_measures_may_have_spaces_between_them(folder: Path) -> None:
     assert json.loads(invoke(folder, "--json", "-m", "RR@10, R@5"))["measures"] == ["RR@10", "R@5"]
+    named = json.loads(invoke(folder, "--json", "-m", "nDCG(gains={0:0,1:1,2:3})@10,R@5"))["measures"]
+    assert named == ["nDCG(gains={2:3})@10", "R@5"]
 
 
 def test_a_run_of_another_benchmark(folder: Path) -> None:

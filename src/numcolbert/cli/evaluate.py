@@ -76,7 +76,7 @@ def evaluate(
     Example: [bold]numcolbert evaluate bm25.run ours.run --qrels qrels.trec --baseline bm25[/bold]
     """
     from numcolbert.evaluate.compare import compare
-    from numcolbert.evaluate.measures import DEFAULT_MEASURES, canonical_measures
+    from numcolbert.evaluate.measures import DEFAULT_MEASURES, canonical_measures, split_measures
     from numcolbert.evaluate.slices import Slice, suite_slices
     from numcolbert.evaluate.trec import read_qrels, read_run
     from numcolbert.evaluate.wrong_hits import wrong_hits
@@ -91,9 +91,9 @@ def evaluate(
         raise UsageError(f"--alpha is {alpha:g}.", hint="give a number between 0 and 1, as in 0.05")
     if html is not None:
         refuse_existing(html, "file", overwrite=overwrite)
-    given = (name.strip() for option in measures or DEFAULT_MEASURES for name in option.split(","))
-    chosen = [name for name in given if name]
-    names = canonical_measures(chosen)
+    names = canonical_measures(
+        [name for given in measures or DEFAULT_MEASURES for name in split_measures(given)]
+    )
     files = named_files(runs)
     if tukey and len(files) < 2:
         raise UsageError(

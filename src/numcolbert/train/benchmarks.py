@@ -17,8 +17,7 @@ from typing import Any
 from numcolbert.config import read_json
 from numcolbert.errors import InputError, NotFoundError
 from numcolbert.files import plain_or_compressed, replacing_file, text_lines
-
-Judgements = dict[str, dict[str, int]]
+from numcolbert.train.trec import QRELS_COLUMNS, Qrels, read_qrels
 
 _OPERATOR_NAMES = {"=": "equal", ">": "greater", "<": "less"}
 _ID_KEYS = ("id", "_id", "qid", "doc_id")
@@ -38,8 +37,8 @@ class Benchmark:
     corpus_path: Path
     query_ids: list[str]
     query_texts: list[str]
-    qrels: Judgements
-    subsets: dict[str, Judgements] = field(default_factory=dict)
+    qrels: Qrels
+    subsets: dict[str, Qrels] = field(default_factory=dict)
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def condition_spans(self, query: str) -> list[tuple[int, int]]:
@@ -59,7 +58,7 @@ def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
     judgements = _find(folder, "qrels.trec")
     qrels = read_qrels(judgements)
     if not qrels:  # every mean over no queries would be zero
-        raise InputError(f"'{judgements}' is empty.", hint="write lines 'query 0 document relevance'")
+        raise InputError(f"'{judgements}' is empty.", hint=f"write lines '{QRELS_COLUMNS}'")
     subsets = {
         path.name.split(".")[0]: read_qrels(path) for path in sorted((folder / "qrels").glob("*.trec*"))
     }
@@ -86,9 +85,9 @@ def read_questions(path: Path) -> list[tuple[str, str]]:
     return _all_rows(_find(path, "queries.jsonl") if path.is_dir() else path)
 
 
-def _by_operator(qrels: Judgements, attributes: dict[str, dict[str, Any]]) -> dict[str, Judgements]:
+def _by_operator(qrels: Qrels, attributes: dict[str, dict[str, Any]]) -> dict[str, Qrels]:
     """For folders without files of subsets."""
-    subsets: dict[str, Judgements] = {}
+    subsets: dict[str, Qrels] = {}
     for query, judged in qrels.items():
         name = _OPERATOR_NAMES.get(str(attributes.get(query, {}).get("operator")))
         if name is not None:
@@ -106,21 +105,6 @@ def with_suites(folder: Path) -> list[Benchmark]:
 def read_corpus(path: Path) -> Corpus:
     rows = _all_rows(path)
     return Corpus(path, [i for i, _ in rows], [t for _, t in rows])
-
-
-def read_qrels(path: Path) -> Judgements:
-    qrels: Judgements = {}
-    for number, line in text_lines(path):
-        cells = line.split()
-        if not cells:
-            continue
-        if len(cells) != 4 or not cells[3].removeprefix("-").isdecimal():
-            raise InputError(
-                f"Line {number} of '{path}' is not a TREC judgement.",
-                hint="each line reads: query 0 document relevance",
-            )
-        qrels.setdefault(cells[0], {})[cells[2]] = int(cells[3])
-    return qrels
 
 
 def read_attributes(path: Path) -> dict[str, dict[str, Any]]:
