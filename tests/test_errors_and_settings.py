@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 
 from numcolbert.config import read_json, read_toml, settings_from
-from numcolbert.errors import ConflictError, StorageError, UsageError
-from numcolbert.files import folder_bytes, open_binary, replacing_file, replacing_folder
+from numcolbert.errors import ConflictError, NotFoundError, StorageError, UsageError
+from numcolbert.files import folder_bytes, open_binary, replacing_file, replacing_folder, require_file
 from numcolbert.progress import Progress, Update, clock, describe, listening
 
 
@@ -111,6 +111,13 @@ def test_a_folder_is_never_replaced_by_a_file(tmp_path: Path, monkeypatch: pytes
     for folder in (tmp_path, Path()):
         with pytest.raises(StorageError, match="Is a directory"), replacing_file(folder):
             pass
+
+
+def test_a_pipe_is_no_file_that_is_missing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotFoundError, match=r"pipe' is not a regular file") as refused:
+        require_file(tmp_path / "pipe", "run file")
+    assert "write it to a file" in refused.value.hint
 
 
 def test_replacing_file_leaves_nothing_behind(tmp_path: Path) -> None:

@@ -45,9 +45,18 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def require_file(path: Path, what: str) -> Path:
-    if not path.is_file():
-        kind = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise NotFoundError(f"The {what} '{path}' {kind}.", hint="check the path")
+    if path.is_file():
+        return path
+    if path.exists() and not path.is_dir():  # a pipe, say: files may be read twice, and named in a note
+        raise NotFoundError(f"The {what} '{path}' is not a regular file.", hint="write it to a file first")
+    kind = "is a folder, not a file" if path.is_dir() else "does not exist"
+    raise NotFoundError(f"The {what} '{path}' {kind}.", hint="check the path")
+
+
+def require_folder(path: Path, what: str, *, hint: str = "check the path") -> Path:
+    if not path.is_dir():
+        kind = "is a file, not a folder" if path.exists() else "does not exist"
+        raise NotFoundError(f"The {what} '{path}' {kind}.", hint=hint)
     return path
 
 
@@ -60,6 +69,14 @@ def plain_or_compressed(path: Path) -> Path | None:
     """The file itself or, where there is none, 'path.xz' or 'path.gz'."""
     names = (path, *(path.with_name(path.name + ending) for ending in COMPRESSED))
     return next((found for found in names if found.is_file()), None)
+
+
+def all_files(folder: Path, pattern: str) -> list[Path]:
+    """The files below a folder that match the pattern, each plain or, where it is not there, compressed."""
+    found = {
+        without_compression(path) for ending in ("", *COMPRESSED) for path in folder.glob(pattern + ending)
+    }
+    return [path for name in sorted(found) if (path := plain_or_compressed(name))]
 
 
 def open_binary(path: Path) -> BinaryIO:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from numcolbert.baselines.collection import read_documents, read_queries
-from numcolbert.errors import InputError
+from numcolbert.errors import InputError, NotFoundError
 from numcolbert.train.benchmarks import read_benchmark
 
 
@@ -58,6 +59,10 @@ def test_queries_have_concept_and_condition(benchmark: Path) -> None:
         ('{"_id": null, "text": "none"}', "has no id and text"),
         ('{"_id": "d3", "text": null}', "has no id and text"),
         ('["d3", "a list"]', "has no id and text"),
+        ('{"_id": "d\\ud800", "text": "half"}', r"is not valid JSON \(half of a surrogate pair\)"),
+        ('{"_id": "d3", "text": "half \\uDC00"}', r"is not valid JSON \(half of a surrogate pair\)"),
+        ('{"_id": "d3", "text": ', "is not valid JSON"),
+        ("[" * 100_000, r"is not valid JSON \(nested too deep\)"),
     ],
 )
 def test_a_collection_that_no_run_file_could_name(benchmark: Path, line: str, complaint: str) -> None:
@@ -65,6 +70,28 @@ def test_a_collection_that_no_run_file_could_name(benchmark: Path, line: str, co
         file.write(line + "\n")
     with pytest.raises(InputError, match=rf"Line 3 of .*corpus.jsonl' {complaint}"):
         read_documents(benchmark / "corpus.jsonl")
+
+
+def test_a_character_written_as_two_surrogates_is_one(benchmark: Path) -> None:
+    with (benchmark / "corpus.jsonl").open("a") as file:
+        file.write('{"_id": "d3", "text": "\\ud83d\\ude00"}\n')
+    assert read_documents(benchmark / "corpus.jsonl")[-1].text == "😀"
+
+
+def test_a_file_is_no_benchmark(benchmark: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"corpus\.jsonl' is a file, not a folder"):
+        read_benchmark(benchmark / "corpus.jsonl")
+    with pytest.raises(NotFoundError, match="'none' does not exist"):
+        read_benchmark(Path("none"))
+
+
+def test_subsets_may_be_compressed(benchmark: Path) -> None:
+    (benchmark / "qrels").mkdir()
+    (benchmark / "qrels" / "a.trec").write_text("q1 0 d1 1\n")
+    (benchmark / "qrels" / "a.trec.bak").write_text("not read")
+    with gzip.open(benchmark / "qrels" / "b.c.trec.gz", "wt") as file:
+        file.write("q1 0 d1 1\n")
+    assert [*read_benchmark(benchmark).subsets] == ["a", "b.c"]
 
 
 def test_a_benchmark_without_judgements(benchmark: Path) -> None:
