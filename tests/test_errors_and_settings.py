@@ -9,7 +9,7 @@ from typing import Literal
 import pytest
 
 from numcolbert.config import read_json, read_toml, settings_from
-from numcolbert.errors import ConflictError, NotFoundError, StorageError, UsageError
+from numcolbert.errors import ConflictError, InputError, NotFoundError, StorageError, UsageError
 from numcolbert.files import folder_bytes, open_binary, replacing_file, replacing_folder, require_file
 from numcolbert.progress import Progress, Update, clock, describe, listening
 
@@ -66,6 +66,12 @@ def test_a_byte_order_mark_before_settings_is_passed_over(tmp_path: Path) -> Non
     (tmp_path / "r.toml").write_text("steps = 3", encoding="utf-8-sig")
     (tmp_path / "r.json").write_text('{"steps": 3}', encoding="utf-8-sig")
     assert read_toml(tmp_path / "r.toml") == read_json(tmp_path / "r.json", "file", hint="") == {"steps": 3}
+
+
+def test_json_that_is_nested_too_deep(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 200_000)
+    with pytest.raises(InputError, match=r"deep\.json' is not valid JSON"):
+        read_json(tmp_path / "deep.json", "attributes file", hint="write less")
 
 
 def test_replacing_folder_keeps_the_old_one_on_failure(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
@@ -58,6 +58,11 @@ def require_folder(path: Path, what: str, *, hint: str = "check the path") -> Pa
         kind = "is a file, not a folder" if path.exists() else "does not exist"
         raise NotFoundError(f"The {what} '{path}' {kind}.", hint=hint)
     return path
+
+
+def name_as_text(name: str) -> str:
+    """A name from the file system in which bytes that are not UTF-8, which no page can hold, are marked."""
+    return name.encode(errors="replace").decode()
 
 
 def without_compression(path: Path) -> Path:
@@ -148,6 +153,12 @@ def refuse_existing(
             f"'{target}' holds other things: it has no {mark}.",
             hint="choose another folder, or empty this one",
         )
+
+
+def refuse_input(target: Path, inputs: Iterable[Path | None]) -> None:
+    """Called beside `refuse_existing`: what a command reads must not be replaced by what it writes."""
+    if target.exists() and any(path and path.exists() and target.samefile(path) for path in inputs):
+        raise ConflictError(f"'{target}' is an input of this command.", hint="choose another file to write")
 
 
 @contextmanager

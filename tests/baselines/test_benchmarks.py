@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -100,10 +101,16 @@ def test_a_benchmark_without_judgements(benchmark: Path) -> None:
         read_benchmark(benchmark)
 
 
-def test_an_operator_that_is_no_word(benchmark: Path) -> None:
-    (benchmark / "attributes.json").write_text(json.dumps({"q1": {"operator": [">"]}}))
+@pytest.mark.parametrize(
+    "changed",
+    [{"operator": [">"]}, {"operator": "over"}, {"value": 10**400}, {"span": [0, "1"], "value": None}],
+)
+def test_attributes_that_are_no_condition(benchmark: Path, changed: dict[str, object]) -> None:
+    attributes = json.loads((benchmark / "attributes.json").read_text())
+    attributes["q1"] |= changed
+    found = replace(read_benchmark(benchmark), attributes=attributes)
     with pytest.raises(InputError, match="attributes of query 'q1'"):
-        read_queries(read_benchmark(benchmark))
+        read_queries(found)
 
 
 def test_attributes_that_cannot_be_read(benchmark: Path) -> None:
@@ -162,8 +169,6 @@ def test_train_and_rank_from_the_terminal(
 
 @pytest.mark.train
 def test_only_queries_with_conditions_are_ranked_deeply(benchmark: Path) -> None:
-    from dataclasses import replace
-
     from numcolbert.baselines.__main__ import DEPTH, DEPTH_WITHOUT_CONDITIONS, rank
     from numcolbert.baselines.ranker import Query, Run
     from numcolbert.train.benchmarks import read_benchmark
@@ -187,8 +192,6 @@ def test_only_queries_with_conditions_are_ranked_deeply(benchmark: Path) -> None
 
 @pytest.mark.train
 def test_the_learning_rate_is_chosen_on_development_queries() -> None:
-    from dataclasses import replace
-
     from numcolbert.baselines.rates import DivergedError, choose_rate
     from numcolbert.errors import UsageError
     from numcolbert.train.recipe import Recipe, RunSettings

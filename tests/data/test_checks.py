@@ -74,6 +74,16 @@ def test_compressed_queries_are_compared_too(benchmark: Path, ending: str, opene
     assert read_test_queries([benchmark / "held_out.json"]) == expected
 
 
+def test_a_byte_order_mark_before_what_is_held_out(benchmark: Path) -> None:
+    file = benchmark / "held_out.json"
+    expected = HeldOut.read([benchmark])
+    file.write_text(file.read_text(), encoding="utf-8-sig")
+    assert HeldOut.read([file]) == expected
+    file.write_text("[")
+    with pytest.raises(InputError, match=r"held_out\.json' is not valid JSON"):
+        HeldOut.read([benchmark])
+
+
 def test_a_guarded_stream_does_not_leak(benchmark: Path) -> None:
     held_out = HeldOut.read([benchmark])
     stream = TripleStream([], seed=2, held_out=held_out)

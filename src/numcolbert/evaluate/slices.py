@@ -9,7 +9,7 @@ from typing import Any
 
 from numcolbert.errors import InputError, NotFoundError
 from numcolbert.evaluate.trec import Qrels, read_qrels
-from numcolbert.files import all_files, without_compression
+from numcolbert.files import all_files, name_as_text, without_compression
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +20,14 @@ class Slice:
 
 def subset_slices(folder: Path) -> list[Slice]:
     """One slice for each `*.trec` qrels file in `folder`, which may be compressed."""
-    return [Slice(without_compression(path).stem, read_qrels(path)) for path in _found(folder, "*.trec")]
+    found = _found(folder, "*.trec")
+    return [Slice(name_as_text(without_compression(path).stem), read_qrels(path)) for path in found]
 
 
 def suite_slices(folder: Path) -> list[Slice]:
     """One slice for each `<suite>/qrels.trec` below `folder`, which may be compressed."""
-    return [Slice(path.parent.name, read_qrels(path)) for path in _found(folder, "*/qrels.trec")]
+    found = _found(folder, "*/qrels.trec")
+    return [Slice(name_as_text(path.parent.name), read_qrels(path)) for path in found]
 
 
 def attribute_slices(
