@@ -9,8 +9,8 @@ from typing import Literal
 import pytest
 
 from numcolbert.config import read_json, read_toml, settings_from
-from numcolbert.errors import ConflictError, StorageError, UsageError
-from numcolbert.files import folder_bytes, open_binary, replacing_file, replacing_folder
+from numcolbert.errors import ConflictError, InputError, NotFoundError, StorageError, UsageError
+from numcolbert.files import folder_bytes, open_binary, replacing_file, replacing_folder, require_file
 from numcolbert.progress import Progress, Update, clock, describe, listening
 
 
@@ -68,6 +68,12 @@ def test_a_byte_order_mark_before_settings_is_passed_over(tmp_path: Path) -> Non
     assert read_toml(tmp_path / "r.toml") == read_json(tmp_path / "r.json", "file", hint="") == {"steps": 3}
 
 
+def test_json_that_is_nested_too_deep(tmp_path: Path) -> None:
+    (tmp_path / "deep.json").write_text("[" * 200_000)
+    with pytest.raises(InputError, match=r"deep\.json' is not valid JSON"):
+        read_json(tmp_path / "deep.json", "attributes file", hint="write less")
+
+
 def test_replacing_folder_keeps_the_old_one_on_failure(tmp_path: Path) -> None:
     target = tmp_path / "made"
     with replacing_folder(target) as aside:
@@ -111,6 +117,13 @@ def test_a_folder_is_never_replaced_by_a_file(tmp_path: Path, monkeypatch: pytes
     for folder in (tmp_path, Path()):
         with pytest.raises(StorageError, match="Is a directory"), replacing_file(folder):
             pass
+
+
+def test_a_pipe_is_no_file_that_is_missing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(NotFoundError, match=r"pipe' is not a regular file") as refused:
+        require_file(tmp_path / "pipe", "run file")
+    assert "write it to a file" in refused.value.hint
 
 
 def test_replacing_file_leaves_nothing_behind(tmp_path: Path) -> None:

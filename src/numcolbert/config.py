@@ -35,7 +35,7 @@ def read_json(path: Path, what: str, *, hint: str) -> dict[str, Any]:
     require_file(path, what)
     try:
         values = json.loads(path.read_text(encoding=UTF8))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"'{path}' is not valid JSON: {error}.", hint=hint) from error
     if not isinstance(values, dict):
         raise InputError(f"'{path}' must hold one JSON object.", hint=hint)

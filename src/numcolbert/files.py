@@ -11,7 +11,7 @@ import shutil
 import tempfile
 import zlib
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
@@ -45,10 +45,24 @@ def storage_errors(path: Path) -> Iterator[None]:
 
 
 def require_file(path: Path, what: str) -> Path:
-    if not path.is_file():
-        kind = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise NotFoundError(f"The {what} '{path}' {kind}.", hint="check the path")
+    if path.is_file():
+        return path
+    if path.exists() and not path.is_dir():  # a pipe, say: files may be read twice, and named in a note
+        raise NotFoundError(f"The {what} '{path}' is not a regular file.", hint="write it to a file first")
+    kind = "is a folder, not a file" if path.is_dir() else "does not exist"
+    raise NotFoundError(f"The {what} '{path}' {kind}.", hint="check the path")
+
+
+def require_folder(path: Path, what: str, *, hint: str = "check the path") -> Path:
+    if not path.is_dir():
+        kind = "is a file, not a folder" if path.exists() else "does not exist"
+        raise NotFoundError(f"The {what} '{path}' {kind}.", hint=hint)
     return path
+
+
+def name_as_text(name: str) -> str:
+    """A name from the file system in which bytes that are not UTF-8, which no page can hold, are marked."""
+    return name.encode(errors="replace").decode()
 
 
 def without_compression(path: Path) -> Path:
@@ -60,6 +74,14 @@ def plain_or_compressed(path: Path) -> Path | None:
     """The file itself or, where there is none, 'path.xz' or 'path.gz'."""
     names = (path, *(path.with_name(path.name + ending) for ending in COMPRESSED))
     return next((found for found in names if found.is_file()), None)
+
+
+def all_files(folder: Path, pattern: str) -> list[Path]:
+    """The files below a folder that match the pattern, each plain or, where it is not there, compressed."""
+    found = {
+        without_compression(path) for ending in ("", *COMPRESSED) for path in folder.glob(pattern + ending)
+    }
+    return [path for name in sorted(found) if (path := plain_or_compressed(name))]
 
 
 def open_binary(path: Path) -> BinaryIO:
@@ -131,6 +153,12 @@ def refuse_existing(
             f"'{target}' holds other things: it has no {mark}.",
             hint="choose another folder, or empty this one",
         )
+
+
+def refuse_input(target: Path, inputs: Iterable[Path | None]) -> None:
+    """Called beside `refuse_existing`: what a command reads must not be replaced by what it writes."""
+    if target.exists() and any(path and path.exists() and target.samefile(path) for path in inputs):
+        raise ConflictError(f"'{target}' is an input of this command.", hint="choose another file to write")
 
 
 @contextmanager

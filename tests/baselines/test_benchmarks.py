@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from numcolbert.baselines.collection import read_documents, read_queries
-from numcolbert.errors import InputError
+from numcolbert.errors import InputError, NotFoundError
 from numcolbert.train.benchmarks import read_benchmark
 
 
@@ -58,6 +60,10 @@ def test_queries_have_concept_and_condition(benchmark: Path) -> None:
         ('{"_id": null, "text": "none"}', "has no id and text"),
         ('{"_id": "d3", "text": null}', "has no id and text"),
         ('["d3", "a list"]', "has no id and text"),
+        ('{"_id": "d\\ud800", "text": "half"}', r"is not valid JSON \(half of a surrogate pair\)"),
+        ('{"_id": "d3", "text": "half \\uDC00"}', r"is not valid JSON \(half of a surrogate pair\)"),
+        ('{"_id": "d3", "text": ', "is not valid JSON"),
+        ("[" * 100_000, r"is not valid JSON \(nested too deep\)"),
     ],
 )
 def test_a_collection_that_no_run_file_could_name(benchmark: Path, line: str, complaint: str) -> None:
@@ -67,16 +73,44 @@ def test_a_collection_that_no_run_file_could_name(benchmark: Path, line: str, co
         read_documents(benchmark / "corpus.jsonl")
 
 
+def test_a_character_written_as_two_surrogates_is_one(benchmark: Path) -> None:
+    with (benchmark / "corpus.jsonl").open("a") as file:
+        file.write('{"_id": "d3", "text": "\\ud83d\\ude00"}\n')
+    assert read_documents(benchmark / "corpus.jsonl")[-1].text == "😀"
+
+
+def test_a_file_is_no_benchmark(benchmark: Path) -> None:
+    with pytest.raises(NotFoundError, match=r"corpus\.jsonl' is a file, not a folder"):
+        read_benchmark(benchmark / "corpus.jsonl")
+    with pytest.raises(NotFoundError, match="'none' does not exist"):
+        read_benchmark(Path("none"))
+
+
+def test_subsets_may_be_compressed(benchmark: Path) -> None:
+    (benchmark / "qrels").mkdir()
+    (benchmark / "qrels" / "a.trec").write_text("q1 0 d1 1\n")
+    (benchmark / "qrels" / "a.trec.bak").write_text("not read")
+    with gzip.open(benchmark / "qrels" / "b.c.trec.gz", "wt") as file:
+        file.write("q1 0 d1 1\n")
+    assert [*read_benchmark(benchmark).subsets] == ["a", "b.c"]
+
+
 def test_a_benchmark_without_judgements(benchmark: Path) -> None:
     (benchmark / "qrels.trec").write_text("\n")
     with pytest.raises(InputError, match=r"qrels.trec' is empty"):
         read_benchmark(benchmark)
 
 
-def test_an_operator_that_is_no_word(benchmark: Path) -> None:
-    (benchmark / "attributes.json").write_text(json.dumps({"q1": {"operator": [">"]}}))
+@pytest.mark.parametrize(
+    "changed",
+    [{"operator": [">"]}, {"operator": "over"}, {"value": 10**400}, {"span": [0, "1"], "value": None}],
+)
+def test_attributes_that_are_no_condition(benchmark: Path, changed: dict[str, object]) -> None:
+    attributes = json.loads((benchmark / "attributes.json").read_text())
+    attributes["q1"] |= changed
+    found = replace(read_benchmark(benchmark), attributes=attributes)
     with pytest.raises(InputError, match="attributes of query 'q1'"):
-        read_queries(read_benchmark(benchmark))
+        read_queries(found)
 
 
 def test_attributes_that_cannot_be_read(benchmark: Path) -> None:
@@ -135,8 +169,6 @@ def test_train_and_rank_from_the_terminal(
 
 @pytest.mark.train
 def test_only_queries_with_conditions_are_ranked_deeply(benchmark: Path) -> None:
-    from dataclasses import replace
-
     from numcolbert.baselines.__main__ import DEPTH, DEPTH_WITHOUT_CONDITIONS, rank
     from numcolbert.baselines.ranker import Query, Run
     from numcolbert.train.benchmarks import read_benchmark
@@ -160,8 +192,6 @@ def test_only_queries_with_conditions_are_ranked_deeply(benchmark: Path) -> None
 
 @pytest.mark.train
 def test_the_learning_rate_is_chosen_on_development_queries() -> None:
-    from dataclasses import replace
-
     from numcolbert.baselines.rates import DivergedError, choose_rate
     from numcolbert.errors import UsageError
     from numcolbert.train.recipe import Recipe, RunSettings

@@ -95,6 +95,10 @@ def test_rank_writes_a_run(run: Any, idx: Path, tmp_path: Path) -> None:
     assert list(read_run(out)["q1"]) == ["big"]
     missing = run("rank", idx, tmp_path / "none.jsonl", "-o", tmp_path / "none.run")
     assert missing.code == 1 and "none.jsonl" in missing.err and "hint:" in missing.err
+    for asked in (queries, tmp_path):
+        itself = run("rank", idx, asked, "-o", queries, "--overwrite")
+        assert itself.code == 1 and "is an input of this command" in itself.err
+    assert queries.read_text().startswith('{"id": "q1"')
 
 
 def test_rerank_from_file_stdin_and_run(run: Any, docs: Path, tmp_path: Path) -> None:

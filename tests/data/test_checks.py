@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import lzma
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -59,6 +62,28 @@ def test_leakage_is_found(benchmark: Path) -> None:
     assert report.leaked_pairs
 
 
+@pytest.mark.parametrize(("ending", "opened"), [(".xz", lzma.open), (".gz", gzip.open)])
+def test_compressed_queries_are_compared_too(benchmark: Path, ending: str, opened: Any) -> None:
+    plain = benchmark / "suite" / "queries.jsonl"
+    expected = read_test_queries([benchmark])
+    with opened(plain.with_name(plain.name + ending), "wt") as file:
+        file.write(plain.read_text().replace("\n", "\n\n", 1))
+    assert len(read_test_queries([benchmark])) == 30, "a file that is there twice is read once"
+    plain.unlink()
+    assert read_test_queries([benchmark]) == expected
+    assert read_test_queries([benchmark / "held_out.json"]) == expected
+
+
+def test_a_byte_order_mark_before_what_is_held_out(benchmark: Path) -> None:
+    file = benchmark / "held_out.json"
+    expected = HeldOut.read([benchmark])
+    file.write_text(file.read_text(), encoding="utf-8-sig")
+    assert HeldOut.read([file]) == expected
+    file.write_text("[")
+    with pytest.raises(InputError, match=r"held_out\.json' is not valid JSON"):
+        HeldOut.read([benchmark])
+
+
 def test_a_guarded_stream_does_not_leak(benchmark: Path) -> None:
     held_out = HeldOut.read([benchmark])
     stream = TripleStream([], seed=2, held_out=held_out)
@@ -109,3 +134,6 @@ def test_the_command_exits_with_one_on_leakage(benchmark: Path) -> None:
     clean = runner.invoke(app, options)
     assert clean.exit_code == 0, clean.output
     assert "held-out pairs\t0" in clean.stdout
+    assert "queries.jsonl" not in clean.stderr
+    (benchmark / "suite" / "queries.jsonl").unlink()
+    assert "has no queries.jsonl: only pairs and thresholds" in runner.invoke(app, options).stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -97,6 +98,44 @@ def test_page(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "read",
+    ["good.run", "qrels.trec", "about.trec", "attributes.json", "queries.jsonl", "corpus.jsonl",
+     "subsets/less.trec", "suites/hard/qrels.trec"],
+)  # fmt: skip
+def test_what_is_read_is_not_replaced(folder: Path, read: str) -> None:
+    (folder / "corpus.jsonl").write_text('{"_id": "a", "text": "x"}\n{"_id": "b", "text": "y"}\n')
+    (folder / "queries.jsonl").write_text("")
+    write_qrels(folder / "about.trec", QRELS)
+    write_qrels(folder / "suites" / "hard" / "qrels.trec", {"h1": {"a": 1}})
+    options = [f"--{name}={folder / name}" for name in ("subsets", "suites")]
+    options += [f"--attributes={folder / 'attributes.json'}", f"--corpus={folder / 'corpus.jsonl'}"]
+    before = (folder / read).read_bytes()
+    same = folder / "subsets" / ".." / read
+    with pytest.raises(ConflictError, match=r"is an input of this command"):
+        invoke(folder, *options, "--html", str(same), "--overwrite")
+    assert (folder / read).read_bytes() == before
+
+
+def test_names_that_are_not_utf8_get_a_page(tmp_path: Path) -> None:
+    folder = tmp_path / os.fsdecode(b"set \xff")
+    write_qrels(folder / "qrels.trec", QRELS)
+    for part in ("subsets", "suites"):
+        place = folder / part / os.fsdecode(b"\xfe")
+        write_qrels(
+            place / "qrels.trec" if part == "suites" else place.with_suffix(".trec"), {"q0": {"a": 1}}
+        )
+    run = os.fsdecode(b"a\xff.run")
+    write_run(folder / run, {q: {"a": 2.0} for q in QRELS}, "t")
+    for place in (folder, *(folder / "suites").iterdir()):
+        write_qrels(place / "about.trec", {q: {"a": 1} for q in QRELS})
+    options = ("--errors", "--subsets", str(folder / "subsets"), "--suites", str(folder / "suites"))
+    report = json.loads(invoke(folder, "--html", str(folder / "p.html"), "--json", *options, runs=(run,)))
+    assert [table["name"] for table in report["tables"]] == ["set ?", "?", "?"]
+    assert report["tables"][0]["rows"][0]["system"] == "a?"
+    assert "Evaluation: set ?" in (folder / "p.html").read_text()
+
+
+@pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
         (("--json", "--latex"), UsageError, "exclude each other"),
@@ -121,6 +160,8 @@ def test_a_seed_below_zero_is_refused(folder: Path) -> None:
 
 def test_measures_may_have_spaces_between_them(folder: Path) -> None:
     assert json.loads(invoke(folder, "--json", "-m", "RR@10, R@5"))["measures"] == ["RR@10", "R@5"]
+    named = json.loads(invoke(folder, "--json", "-m", "nDCG(gains={0:0,1:1,2:3})@10,R@5"))["measures"]
+    assert named == ["nDCG(gains={2:3})@10", "R@5"]
 
 
 def test_a_run_of_another_benchmark(folder: Path) -> None:

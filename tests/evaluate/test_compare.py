@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import lzma
 from pathlib import Path
 
 import numpy as np
@@ -157,6 +159,9 @@ def test_attributes_that_do_not_tell_queries_apart() -> None:
     assert "seen, expanded" in str(misspelt.value.hint)
     with pytest.raises(InputError, match="told apart by 'span'"):
         attribute_slices({"a": {"d": 1}}, ATTRIBUTES, ["span"])
+    with pytest.raises(InputError, match="told apart by 'conditions'") as nothing:
+        attribute_slices({"a": {"d": 1}}, {"a": {"conditions": []}}, ["conditions"])
+    assert "--by" in nothing.value.hint
 
 
 def test_slices_from_folders(tmp_path: Path) -> None:
@@ -168,6 +173,21 @@ def test_slices_from_folders(tmp_path: Path) -> None:
         subset_slices(tmp_path / "nothing")
     with pytest.raises(InputError, match="Subset 'less' judges query 'a'"):
         check_inside(subset_slices(tmp_path / "qrels"), ["b"])
+
+
+def test_slices_from_compressed_files(tmp_path: Path) -> None:
+    for name in ("qrels/less.trec", "qrels/more.trec", "suites/hard/qrels.trec"):
+        write_qrels(tmp_path / name, {"a": {"d": 1}})
+    expected = [subset_slices(tmp_path / "qrels"), suite_slices(tmp_path / "suites")]
+    for name, ending, opened in (
+        ("qrels/less.trec", ".xz", lzma.open),
+        ("suites/hard/qrels.trec", ".gz", gzip.open),
+    ):
+        with opened(tmp_path / (name + ending), "wb") as file:
+            file.write((tmp_path / name).read_bytes())
+        (tmp_path / name).unlink()
+    (tmp_path / "qrels" / "less.trec.bak").touch()
+    assert [subset_slices(tmp_path / "qrels"), suite_slices(tmp_path / "suites")] == expected
 
 
 def test_many_runs_stay_fast() -> None:

@@ -13,7 +13,7 @@ import pytrec_eval
 from tests.cpu_time import least_seconds
 
 from numcolbert.errors import UsageError
-from numcolbert.evaluate.measures import canonical_measures, measure
+from numcolbert.evaluate.measures import canonical_measures, measure, split_measures
 from numcolbert.evaluate.trec import read_run, write_run
 
 
@@ -75,10 +75,21 @@ def test_names() -> None:
         canonical_measures(["accuracy!"])
 
 
-@pytest.mark.parametrize("name", ["nDCG@0", "RR@0", "P@0", "nDCG@10.5", "nDCG(foo=1)@10", "BPM@10"])
+WILD = ["P(rel=99999999999)@5", "P(rel=0)@5", "nDCG(gains={2:4000000000000})@10", "nDCG(gains={2:0.5})@10"]
+
+
+@pytest.mark.parametrize("name", ["nDCG@0", "RR@0", "P@0", "nDCG@10.5", "nDCG(foo=1)@10", "BPM@10", *WILD])
 def test_measures_that_cannot_be_computed_are_refused_by_name(name: str) -> None:
     with pytest.raises(UsageError, match=rf"'{re.escape(name)}' is not a measure"):
         measure({"q1": {"a": 1.0}}, {"q1": {"a": 1}}, [name])
+
+
+def test_a_measure_may_have_several_parameters() -> None:
+    names = split_measures("nDCG(gains={0:0,1:1,2:3})@10, P(rel=2,judged_only=True)@5,RR")
+    assert names == ["nDCG(gains={0:0,1:1,2:3})@10", "P(rel=2,judged_only=True)@5", "RR"]
+    ndcg, precision, _ = measure({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 2}}, names).values[0]
+    assert precision == 1 / 5
+    assert ndcg == pytest.approx((1 + 3 / math.log2(3)) / (3 + 1 / math.log2(3)))
 
 
 def test_measures_of_other_programs() -> None:

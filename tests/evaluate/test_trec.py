@@ -74,6 +74,10 @@ def test_a_bad_run_line_is_named(tmp_path: Path, line: str, complaint: str, hint
     [
         ("q1 0 d2", "has 3 columns"),
         ("q1 0 d2 1.5", "grade '1.5'"),
+        ("q1 0 d2 4000000000000", "grade 4000000000000"),
+        ("q1 0 d2 99999999999999999999", "grade 99999999999999999999"),
+        ("q1 0 d2 1001", "grade 1001"),
+        ("q1 0 d2 -1001", "grade -1001"),
         ("q1 0 d1 0", "repeats document 'd1'"),
         ("q9 0 d1 1", "names the query 'q9'"),
         ("q1 0 d9 1", "names the document 'd9'"),

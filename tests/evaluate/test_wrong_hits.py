@@ -101,12 +101,12 @@ def test_a_draw_without_any_hit_about_the_concept_has_no_ratio() -> None:
 
 def test_the_file_may_be_compressed_or_missing(tmp_path: Path) -> None:
     with pytest.raises(NotFoundError, match=r"has no about.trec") as refused:
-        read_about(tmp_path)
+        read_about(tmp_path, QRELS)
     assert "numcolbert data benchmark" in refused.value.hint
     with gzip.open(tmp_path / "about.trec.gz", "wt") as file:
         file.write("income 0 low1 0\n")
     assert find_about(tmp_path) == tmp_path / "about.trec.gz"
-    assert read_about(tmp_path) == {"income": {"low1": 0}}
+    assert read_about(tmp_path, QRELS) == {"income": {"low1": 0}}
 
 
 # -- the command -------------------------------------------------------------------------------------------
@@ -173,6 +173,14 @@ def test_systems_keep_their_parts_together_and_a_note_counts_what_is_left_out(fo
     rows = [line.split(" | ")[:2] for line in text.split("first R hits**")[1].splitlines() if " | " in line]
     assert rows[1:] == [[f"| {name}", part] for name in ("ours", "other") for part in ("all", ">", "bounds")]
     assert "Queries left out, because their concept is not known: all 1." in text
+
+
+def test_what_is_known_of_other_queries_alone_is_refused(folder: Path) -> None:
+    for place in (folder / "suites" / "bounds", folder):
+        write_qrels(place / "about.trec", {"other": {"z": 1}})
+        with pytest.raises(InputError, match="knows none of the queries of the qrels beside it") as refused:
+            invoke(folder, "--errors")
+        assert str(place / "about.trec") in refused.value.message
 
 
 def test_an_older_benchmark(folder: Path) -> None:

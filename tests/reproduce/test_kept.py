@@ -175,14 +175,17 @@ def measures(**values: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "is damaged or holds no measures"),
-        ("[1]", "is damaged or holds no measures"),
+        ("{", "is not valid JSON"),
+        ("[1]", "must hold one JSON object"),
         ('{"bm25": {"openfinquant": [1]}}', "is damaged or holds no measures"),
         ('{"a": {"b": {"q1": 1}}, "c": {"b": {"q2": 1}}}', "'c' has other queries of 'b'"),
         ('{"format": 2}', "has format 2, this version reads 1"),
         ('{"format": 1}', "KeyError"),
         (kept_with(queries=["q1", "q1"]), "one twice"),
         (kept_with(operators={">": [7]}), "is damaged"),
+        (kept_with(operators={">": [0], "<": []}), "an operator of 'openfinquant' without queries"),
+        (kept_with(fingerprint=5), "a hash of 'openfinquant' is no text"),
+        (kept_with(judgements=None), "a hash of 'openfinquant' is no text"),
         (kept_with(systems=measures(**{"nDCG@10": [1]})), "one value from 0 to 1 for each of 2 queries"),
         (kept_with(systems=measures(**{"nDCG@10": [1, 7]})), "one value from 0 to 1"),
         (kept_with(systems=measures(**{"nDCG@10": [1, None]})), "one value from 0 to 1"),
@@ -196,6 +199,11 @@ def test_bad_files_are_named(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=message) as raised:
         read_kept(tmp_path)
     assert str(file) in raised.value.message and raised.value.hint
+
+
+def test_a_byte_order_mark_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(kept_with(), encoding="utf-8-sig")
+    assert read_kept(tmp_path).query_sets["openfinquant"].queries == ("q1", "q2")
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:

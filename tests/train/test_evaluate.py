@@ -22,7 +22,7 @@ from numcolbert.model.checkpoint import (
     build_colbert,
     save_checkpoint,
 )
-from numcolbert.train.benchmarks import read_attributes, read_benchmark, read_corpus, read_qrels, write_run
+from numcolbert.train.benchmarks import read_attributes, read_benchmark, read_corpus, write_run
 from numcolbert.train.evaluate import Ranker, collect, detector_measures, evaluate, main, save_results
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.ranking import encode_documents, encode_queries, score_all, tokenise
@@ -209,18 +209,16 @@ def test_the_detector_is_measured_on_tokens(model: Any, benchmark_folder: Path) 
 
 
 def test_bad_benchmark_files_name_the_line(tmp_path: Path) -> None:
-    (tmp_path / "qrels.trec").write_text("q1 0 d1 1\nq1 0 d1\n")
-    with pytest.raises(InputError, match="Line 2"):
-        read_qrels(tmp_path / "qrels.trec")
     with pytest.raises(NotFoundError, match="queries"):
         read_benchmark(tmp_path)
     (tmp_path / "queries.jsonl").write_text('{"text": "no id"}\n')
     with pytest.raises(InputError, match="Line 1"):
         read_benchmark(tmp_path)
-    for grade in (b"--1", "²".encode(), b"\xff"):
-        (tmp_path / "qrels.trec").write_bytes(b"q1 0 d1 1\nq1 0 d2 " + grade + b"\n")
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "cash"}\n')
+    for end in (b"d1", b"d2 --1", "d2 ²".encode(), b"d2 \xff", b"d2 4000000000000", b"d2 -1001", b"d1 0"):
+        (tmp_path / "qrels.trec").write_bytes(b"q1 0 d1 1\nq1 0 " + end + b"\n")
         with pytest.raises(InputError, match="Line 2"):
-            read_qrels(tmp_path / "qrels.trec")
+            read_benchmark(tmp_path)
 
 
 def test_files_without_a_line_are_named(benchmark_folder: Path, tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from numcolbert.baselines.ranker import Query
 from numcolbert.errors import InputError
 from numcolbert.train.benchmarks import Benchmark, read_corpus
-from numcolbert.types import Condition, Document, Quantity
+from numcolbert.types import Condition, Document, Operator, Quantity
+
+_OPERATORS = get_args(Operator)
 
 
 def read_documents(corpus: Path) -> list[Document]:
@@ -28,12 +30,15 @@ def _query(folder: Path, name: str, text: str, attributes: dict[str, Any] | None
     if not attributes or "operator" not in attributes:
         return Query(name, text)
     try:
+        operator = attributes["operator"]
+        if operator not in _OPERATORS:
+            raise ValueError(f"the operator is none of {' '.join(_OPERATORS)}")
         value = float(attributes["value"])
         base = float(attributes.get("base_value", value))
         start, end = attributes.get("span", (0, len(text)))
         span = (int(start), int(end))
         # Ends of a range are saved in the base unit; base and unit are proportional where ranges occur.
-        is_range = attributes["operator"] == "range"
+        is_range = operator == "range"
         high = value * float(attributes["base_high"]) / base if is_range and base else value
         quantity = Quantity(
             value=value,
@@ -46,8 +51,8 @@ def _query(folder: Path, name: str, text: str, attributes: dict[str, Any] | None
             high=high if is_range else None,
         )
         concept = str(attributes.get("phrase") or attributes["concept"])
-        return Query(name, text, concept, Condition(attributes["operator"], quantity, span))
-    except (KeyError, TypeError, ValueError) as error:
+        return Query(name, text, concept, Condition(operator, quantity, span))
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise InputError(
             f"The attributes of query '{name}' in '{folder}' cannot be read: {error!r}.",
             hint="build the benchmark again with 'numcolbert data benchmark'",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,7 +10,7 @@ import typer
 
 from numcolbert.cli.output import JsonOption, print_json, print_table
 from numcolbert.errors import UsageError
-from numcolbert.files import refuse_existing, without_compression
+from numcolbert.files import all_files, name_as_text, refuse_existing, refuse_input, without_compression
 
 if TYPE_CHECKING:
     from numcolbert.evaluate.compare import Comparison
@@ -76,7 +76,7 @@ def evaluate(
     Example: [bold]numcolbert evaluate bm25.run ours.run --qrels qrels.trec --baseline bm25[/bold]
     """
     from numcolbert.evaluate.compare import compare
-    from numcolbert.evaluate.measures import DEFAULT_MEASURES, canonical_measures
+    from numcolbert.evaluate.measures import DEFAULT_MEASURES, canonical_measures, split_measures
     from numcolbert.evaluate.slices import Slice, suite_slices
     from numcolbert.evaluate.trec import read_qrels, read_run
     from numcolbert.evaluate.wrong_hits import wrong_hits
@@ -89,12 +89,13 @@ def evaluate(
         raise UsageError("--json, --markdown and --latex exclude each other.", hint="choose one")
     if not 0 < alpha < 1:
         raise UsageError(f"--alpha is {alpha:g}.", hint="give a number between 0 and 1, as in 0.05")
+    names = canonical_measures(
+        [name for given in measures or DEFAULT_MEASURES for name in split_measures(given)]
+    )
+    files = named_files(runs)
     if html is not None:
         refuse_existing(html, "file", overwrite=overwrite)
-    given = (name.strip() for option in measures or DEFAULT_MEASURES for name in option.split(","))
-    chosen = [name for name in given if name]
-    names = canonical_measures(chosen)
-    files = named_files(runs)
+        refuse_input(html, [qrels, corpus, *files.values(), *_beside(qrels, attributes, subsets, suites)])
     if tukey and len(files) < 2:
         raise UsageError(
             "--tukey compares pairs of runs, and there is one run.", hint="name two runs or more"
@@ -114,7 +115,7 @@ def evaluate(
         hits,
         judged,
         _baseline_name(baseline, files),
-        dataset=dataset or qrels.resolve().parent.name or "all",
+        dataset=name_as_text(dataset or qrels.resolve().parent.name or "all"),
         measures=names,
         slices=slices,
         with_tukey=tukey,
@@ -146,10 +147,24 @@ def named_files(given: list[str]) -> dict[str, Path]:
             name, file = without_compression(Path(text)).stem, text
         elif not name or not file:
             raise UsageError(f"'{text}' does not name a run.", hint="write NAME=FILE, as in ours=a.run")
+        name = name_as_text(name)
         if name in files:
             raise UsageError(f"Two runs are named '{name}'.", hint=f"name one: other={file}")
         files[name] = Path(file)
     return files
+
+
+def _beside(
+    qrels: Path, attributes: Path | None, subsets: Path | None, suites: Path | None
+) -> Iterator[Path]:
+    """The attributes, and the files that are read because of the folders they lie in."""
+    yield from all_files(qrels.parent, "about.trec")
+    if attributes:
+        yield from (attributes, *all_files(attributes.parent, "queries.jsonl"))
+    if subsets:
+        yield from all_files(subsets, "*.trec")
+    if suites:
+        yield from all_files(suites, "*/*.trec")
 
 
 def print_grids(grids: list[Grid], notes: Sequence[str] = ()) -> None:
@@ -225,7 +240,7 @@ def _parts_with_concepts(parts: list[Slice], folder: Path) -> list[tuple[Slice, 
     """Each part with what its passages are about."""
     from numcolbert.evaluate.wrong_hits import read_about
 
-    about = read_about(folder)
+    about = read_about(folder, parts[0].qrels)
     return [(part, about) for part in parts]
 
 
@@ -233,7 +248,9 @@ def _suites_with_concepts(parts: list[Slice], folder: Path) -> list[tuple[Slice,
     """The same of suites, without those whose queries have two conditions: they do not say."""
     from numcolbert.evaluate.wrong_hits import find_about, read_about
 
-    return [(part, read_about(folder / part.name)) for part in parts if find_about(folder / part.name)]
+    places = {name_as_text(path.parent.name): path.parent for path in all_files(folder, "*/qrels.trec")}
+    known = [(part, places[part.name]) for part in parts]
+    return [(part, read_about(place, part.qrels)) for part, place in known if find_about(place)]
 
 
 def _write_page(path: Path, comparison: Comparison, grids: list[Grid], wrong: list[Grid]) -> None:

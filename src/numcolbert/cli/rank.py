@@ -13,7 +13,7 @@ from numcolbert.cli.index.add import IndexArgument
 from numcolbert.cli.loading import open_index
 from numcolbert.cli.output import JsonOption, print_json
 from numcolbert.cli.search import GateOption, VerifyOption, WhereOption
-from numcolbert.files import refuse_existing
+from numcolbert.files import refuse_existing, refuse_input
 
 
 def rank(
@@ -43,6 +43,7 @@ def rank(
     from numcolbert.train.benchmarks import read_questions
 
     refuse_existing(out, "file", overwrite=overwrite)
+    refuse_input(out, [queries, queries / "queries.jsonl"])
     asked = read_questions(queries)
     with open_index(index, model) as opened:
         found = opened.search_many([text for _, text in asked], k, where=where, verify=verify, gate=gate)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -13,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from numcolbert.data.held_out import HeldOut, threshold_key
+from numcolbert.data.text_rows import read_rows
 from numcolbert.data.triple import Triple, satisfies
 from numcolbert.data.triple_files import Vocabularies
 from numcolbert.errors import InputError
-from numcolbert.files import require_file, text_lines
+from numcolbert.files import all_files, require_file
 
 _SPACES = re.compile(r"\W+")
 
@@ -214,18 +214,11 @@ def token_lengths(triples: Sequence[Triple], tokenizer: Path) -> dict[str, dict[
     return table
 
 
-def read_test_queries(folders: Iterable[Path]) -> list[str]:
-    """The query texts of benchmark folders and of the suites below them."""
-    queries = []
-    for folder in folders:
-        files = sorted(folder.rglob("queries.jsonl")) if folder.is_dir() else []
-        for file in files:
-            for number, line in text_lines(file):
-                try:
-                    queries.append(str(json.loads(line)["text"]))
-                except (ValueError, KeyError, TypeError) as error:
-                    raise InputError(
-                        f"'{file}', line {number} is not a query: {error!r}.",
-                        hint='a line is {"_id": ..., "text": ...}',
-                    ) from error
-    return queries
+def read_test_queries(places: Iterable[Path]) -> list[str]:
+    """The query texts of benchmark folders and of the suites below them.
+
+    A `held_out.json` stands for the folder it lies in, as it does where pairs and thresholds are read.
+    """
+    folders = [place if place.is_dir() else place.parent for place in places]
+    files = [file for folder in folders for file in all_files(folder, "**/queries.jsonl")]
+    return [text for file in files for _, text in read_rows(file)]

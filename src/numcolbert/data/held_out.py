@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from numcolbert.config import read_json
 from numcolbert.errors import InputError
-from numcolbert.files import require_file
 from numcolbert.types import Operator
 
 Threshold = tuple[str, str, str, float]
 """(concept name, dimension, operator, base value to six significant digits)"""
+
+_WHAT = "list of held-out pairs"
+_HINT = 'it holds {"pairs": [[concept, dimension]], "queries": [...]}'
 
 
 def threshold_key(concept: str, dimension: str, operator: str, base_value: float) -> Threshold:
@@ -41,14 +43,14 @@ class HeldOut:
         """Read `held_out.json` files, or the folders of benchmarks that hold one."""
         found = cls()
         for path in paths:
-            file = require_file(path / "held_out.json" if path.is_dir() else path, "list of held-out pairs")
+            file = path / "held_out.json" if path.is_dir() else path
+            content = read_json(file, _WHAT, hint=_HINT)
             try:
-                content = json.loads(file.read_text(encoding="utf-8"))
                 found = found | cls.of(content["pairs"], content.get("queries", ()))
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
+            except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
                 raise InputError(
-                    f"'{file}' is not a list of held-out pairs: {error!r}.",
-                    hint='it holds {"pairs": [[concept, dimension]], "queries": [...]}',
+                    f"'{file}' is not a {_WHAT}: {error!r}.",
+                    hint=_HINT,
                 ) from error
         return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from subprocess import CalledProcessError
@@ -13,9 +14,11 @@ from numpy.typing import NDArray
 from numcolbert.baselines.ranker import Run
 from numcolbert.errors import UsageError
 from numcolbert.evaluate.trec import Qrels
+from numcolbert.train.trec import HIGHEST_GRADE
 
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "P@10", "R@100")
 _DEEPEST = 2**31 - 1
+_BETWEEN = re.compile(r",(?![^(]*\))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,11 @@ class Scores:
 
     def means(self) -> dict[str, float]:
         return dict(zip(self.measures, self.values.mean(axis=0).tolist(), strict=True))
+
+
+def split_measures(text: str) -> list[str]:
+    """Names with commas between them; those in brackets stand between the parameters of one measure."""
+    return [name for part in _BETWEEN.split(text) if (name := part.strip())]
 
 
 def canonical_measures(names: Sequence[str]) -> tuple[str, ...]:
@@ -104,8 +112,7 @@ def _parse(name: str) -> Any:
         parsed.validate_params()
     except (NameError, ValueError, KeyError, SyntaxError, AssertionError) as error:
         raise _no_measure(name) from error
-    # At a cutoff of 0 trec_eval ends the whole process; one that no C integer holds it takes for another.
-    if not 1 <= parsed.params.get("cutoff", 1) <= _DEEPEST:
+    if not _within_bounds(parsed.params):
         raise _no_measure(name)
     known: Any = ir_measures.DefaultPipeline
     if not known.supports(parsed):
@@ -114,6 +121,14 @@ def _parse(name: str) -> Any:
             hint="measures of trec_eval need none, as nDCG@10 or R@100",
         )
     return parsed
+
+
+def _within_bounds(params: Mapping[str, Any]) -> bool:
+    # At a cutoff of 0 trec_eval ends the whole process; one that no C integer holds it takes for another.
+    if not 1 <= params.get("cutoff", 1) <= _DEEPEST or not 1 <= params.get("rel", 1) <= HIGHEST_GRADE:
+        return False
+    gains = params.get("gains", {}).values()  # they take the place of grades
+    return all(isinstance(gain, int) and abs(gain) <= HIGHEST_GRADE for gain in gains)
 
 
 def _no_measure(name: str) -> UsageError:

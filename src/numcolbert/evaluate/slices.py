@@ -9,6 +9,7 @@ from typing import Any
 
 from numcolbert.errors import InputError, NotFoundError
 from numcolbert.evaluate.trec import Qrels, read_qrels
+from numcolbert.files import all_files, name_as_text, without_compression
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +19,15 @@ class Slice:
 
 
 def subset_slices(folder: Path) -> list[Slice]:
-    """One slice for each `*.trec` qrels file in `folder`."""
-    return [Slice(path.stem, read_qrels(path)) for path in _found(folder, "*.trec")]
+    """One slice for each `*.trec` qrels file in `folder`, which may be compressed."""
+    found = _found(folder, "*.trec")
+    return [Slice(name_as_text(without_compression(path).stem), read_qrels(path)) for path in found]
 
 
 def suite_slices(folder: Path) -> list[Slice]:
-    """One slice for each `<suite>/qrels.trec` below `folder`."""
-    return [Slice(path.parent.name, read_qrels(path)) for path in _found(folder, "*/qrels.trec")]
+    """One slice for each `<suite>/qrels.trec` below `folder`, which may be compressed."""
+    found = _found(folder, "*/qrels.trec")
+    return [Slice(name_as_text(path.parent.name), read_qrels(path)) for path in found]
 
 
 def attribute_slices(
@@ -75,7 +78,7 @@ def _label(query: str, key: str, attributes: Mapping[str, Any]) -> str:
     if key in attributes:
         raise InputError(
             f"Queries cannot be told apart by '{key}', which is neither a word, a number nor true or false.",
-            hint=_splittable(attributes),
+            hint=_splittable(attributes) or "name another attribute with --by, as in length",
         )
     raise InputError(
         f"Query '{query}' has no '{key}' in the attributes.",
@@ -102,7 +105,7 @@ def check_inside(slices: Iterable[Slice], queries: Iterable[str]) -> None:
 
 
 def _found(folder: Path, pattern: str) -> list[Path]:
-    paths = sorted(folder.glob(pattern)) if folder.is_dir() else []
+    paths = all_files(folder, pattern)
     if not paths:
         raise NotFoundError(f"'{folder}' holds no {pattern} file.", hint="check the folder")
     return paths

@@ -9,38 +9,19 @@ from numcolbert.baselines.ranker import Run
 from numcolbert.errors import InputError
 from numcolbert.files import replacing_file
 from numcolbert.train.benchmarks import as_column
-from numcolbert.train.trec import check_known, read_run, refuse_line, refuse_twice, trec_lines
+from numcolbert.train.trec import QRELS_COLUMNS, Qrels, read_run
+from numcolbert.train.trec import read_qrels as read_judgements
 
 __all__ = ["Qrels", "read_qrels", "read_run", "write_qrels", "write_run"]
-
-Qrels = dict[str, dict[str, int]]
-"""Query id -> document id -> grade; above zero is relevant."""
-
-_QRELS_COLUMNS = "query 0 document grade"
 
 
 def read_qrels(
     path: Path, *, queries: Collection[str] | None = None, documents: Collection[str] | None = None
 ) -> Qrels:
     """Read relevance judgements. With `queries` or `documents` given, an id outside them is refused."""
-    qrels: Qrels = {}
-    for number, line in trec_lines(path, "qrels file"):
-        columns = line.split()
-        if len(columns) != 4:
-            refuse_line(path, number, f"has {len(columns)} columns", f"a qrels line is '{_QRELS_COLUMNS}'")
-        query, _, document, written = columns
-        try:
-            grade = int(written)
-        except ValueError:
-            refuse_line(path, number, f"has the grade '{written}'", "the grade in column 4 is a whole number")
-        check_known(path, number, "query", query, queries)
-        check_known(path, number, "document", document, documents)
-        judged = qrels.setdefault(query, {})
-        if document in judged:
-            refuse_twice(path, number, query, document)
-        judged[document] = grade
+    qrels = read_judgements(path, queries=queries, documents=documents)
     if not qrels:
-        raise InputError(f"The qrels file '{path}' is empty.", hint=f"write lines '{_QRELS_COLUMNS}'")
+        raise InputError(f"The qrels file '{path}' is empty.", hint=f"write lines '{QRELS_COLUMNS}'")
     return qrels
 
 

@@ -17,7 +17,7 @@ is satisfied, `query 0 passage 0` where it is violated. Queries with two conditi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
 from pathlib import Path
@@ -32,6 +32,7 @@ from numcolbert.evaluate.trec import Qrels, read_qrels
 from numcolbert.files import plain_or_compressed
 
 ABOUT = "about.trec"
+_SAME_BUILD = "take both from the same build of the benchmark"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +61,18 @@ def find_about(folder: Path) -> Path | None:
     return plain_or_compressed(folder / ABOUT)
 
 
-def read_about(folder: Path) -> Qrels:
-    """What passages are about, of the queries judged in the same folder."""
+def read_about(folder: Path, queries: Collection[str]) -> Qrels:
+    """What passages are about; of the `queries`, which are judged in the same folder, it must know some."""
     path = find_about(folder)
     if path is None:
         raise NotFoundError(
             f"'{folder}' has no {ABOUT}, which says what passages are about.",
             hint="build the benchmark again from its pool: 'numcolbert data benchmark' writes it",
         )
-    return read_qrels(path)
+    about = read_qrels(path)
+    if about.keys().isdisjoint(queries):
+        raise InputError(f"'{path}' knows none of the queries of the qrels beside it.", hint=_SAME_BUILD)
+    return about
 
 
 def wrong_hits(
@@ -120,7 +124,7 @@ def _check_agreement(queries: Iterable[str], part: Slice, about: Qrels) -> None:
         if _relevant(about[query]) != _relevant(part.qrels[query]):
             raise InputError(
                 f"{ABOUT} and the qrels of '{part.name}' do not agree on what satisfies query '{query}'.",
-                hint="take both from the same build of the benchmark",
+                hint=_SAME_BUILD,
             )
 
 

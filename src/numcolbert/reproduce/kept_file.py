@@ -21,9 +21,9 @@ from typing import Any
 
 import numpy as np
 
+from numcolbert.config import read_json
 from numcolbert.errors import InputError, UsageError
 from numcolbert.evaluate.measures import Scores, canonical_measures
-from numcolbert.files import require_file
 from numcolbert.reproduce.measured import DIGITS, Kept, Measured, QuerySet
 
 FILE = "measures.json"
@@ -38,9 +38,8 @@ def read_kept(place: Path) -> Kept:
     if place.is_dir():
         old = place / _OLD_FILE
         path = old if old.is_file() and not (place / FILE).is_file() else place / FILE
-    require_file(path, "file of kept measures")
+    content = read_json(path, "file of kept measures", hint=_HINT)
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
         if "format" not in content:
             content = _from_old(content)
         if content["format"] != FORMAT:
@@ -85,7 +84,12 @@ def _query_set(name: str, part: Mapping[str, Any]) -> QuerySet:
     if not queries or len(set(queries)) < len(queries):
         raise ValueError(f"no query of '{name}', or one twice")
     operators = {o: [queries[i] for i in some] for o, some in part.get("operators", {}).items()}
-    return QuerySet(name, queries, part.get("fingerprint", ""), part.get("judgements", ""), operators)
+    if not all(operators.values()):
+        raise ValueError(f"an operator of '{name}' without queries")
+    fingerprint, judgements = part.get("fingerprint", ""), part.get("judgements", "")
+    if not isinstance(fingerprint, str) or not isinstance(judgements, str):
+        raise TypeError(f"a hash of '{name}' is no text")
+    return QuerySet(name, queries, fingerprint, judgements, operators)
 
 
 def _measured(saved: Mapping[str, Any], queries: tuple[str, ...]) -> Measured:

@@ -8,20 +8,23 @@ suites/<name>/, dev/                        folders of the same kind; a suite ma
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from numcolbert.config import read_json
+from numcolbert.data.text_rows import read_rows
 from numcolbert.errors import InputError, NotFoundError
-from numcolbert.files import plain_or_compressed, replacing_file, text_lines
-
-Judgements = dict[str, dict[str, int]]
+from numcolbert.files import (
+    all_files,
+    plain_or_compressed,
+    replacing_file,
+    require_folder,
+    without_compression,
+)
+from numcolbert.train.trec import QRELS_COLUMNS, Qrels, read_qrels
 
 _OPERATOR_NAMES = {"=": "equal", ">": "greater", "<": "less"}
-_ID_KEYS = ("id", "_id", "qid", "doc_id")
 
 
 @dataclass
@@ -38,8 +41,8 @@ class Benchmark:
     corpus_path: Path
     query_ids: list[str]
     query_texts: list[str]
-    qrels: Judgements
-    subsets: dict[str, Judgements] = field(default_factory=dict)
+    qrels: Qrels
+    subsets: dict[str, Qrels] = field(default_factory=dict)
     attributes: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def condition_spans(self, query: str) -> list[tuple[int, int]]:
@@ -50,18 +53,14 @@ class Benchmark:
 
 def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
     """Queries and judgements; the corpus is read by `read_corpus`, for it may be shared."""
-    if not folder.is_dir():
-        raise NotFoundError(
-            f"The benchmark folder '{folder}' does not exist.",
-            hint="build it with 'numcolbert data benchmark'",
-        )
+    require_folder(folder, "benchmark folder", hint="build it with 'numcolbert data benchmark'")
     rows = read_questions(folder)
     judgements = _find(folder, "qrels.trec")
     qrels = read_qrels(judgements)
     if not qrels:  # every mean over no queries would be zero
-        raise InputError(f"'{judgements}' is empty.", hint="write lines 'query 0 document relevance'")
+        raise InputError(f"'{judgements}' is empty.", hint=f"write lines '{QRELS_COLUMNS}'")
     subsets = {
-        path.name.split(".")[0]: read_qrels(path) for path in sorted((folder / "qrels").glob("*.trec*"))
+        without_compression(path).stem: read_qrels(path) for path in all_files(folder / "qrels", "*.trec")
     }
     attributes: dict[str, dict[str, Any]] = {}
     if (folder / "attributes.json").is_file():
@@ -83,12 +82,12 @@ def read_benchmark(folder: Path, name: str | None = None) -> Benchmark:
 
 def read_questions(path: Path) -> list[tuple[str, str]]:
     """Ids and texts of a file of queries, or of those in a benchmark folder."""
-    return _all_rows(_find(path, "queries.jsonl") if path.is_dir() else path)
+    return read_rows(_find(path, "queries.jsonl") if path.is_dir() else path)
 
 
-def _by_operator(qrels: Judgements, attributes: dict[str, dict[str, Any]]) -> dict[str, Judgements]:
+def _by_operator(qrels: Qrels, attributes: dict[str, dict[str, Any]]) -> dict[str, Qrels]:
     """For folders without files of subsets."""
-    subsets: dict[str, Judgements] = {}
+    subsets: dict[str, Qrels] = {}
     for query, judged in qrels.items():
         name = _OPERATOR_NAMES.get(str(attributes.get(query, {}).get("operator")))
         if name is not None:
@@ -104,23 +103,8 @@ def with_suites(folder: Path) -> list[Benchmark]:
 
 
 def read_corpus(path: Path) -> Corpus:
-    rows = _all_rows(path)
+    rows = read_rows(path)
     return Corpus(path, [i for i, _ in rows], [t for _, t in rows])
-
-
-def read_qrels(path: Path) -> Judgements:
-    qrels: Judgements = {}
-    for number, line in text_lines(path):
-        cells = line.split()
-        if not cells:
-            continue
-        if len(cells) != 4 or not cells[3].removeprefix("-").isdecimal():
-            raise InputError(
-                f"Line {number} of '{path}' is not a TREC judgement.",
-                hint="each line reads: query 0 document relevance",
-            )
-        qrels.setdefault(cells[0], {})[cells[2]] = int(cells[3])
-    return qrels
 
 
 def read_attributes(path: Path) -> dict[str, dict[str, Any]]:
@@ -178,37 +162,3 @@ def _corpus_of(folder: Path) -> Path:
         if found := plain_or_compressed(place / "corpus.jsonl"):
             return found
     return _find(folder, "corpus.jsonl")
-
-
-def _all_rows(path: Path) -> list[tuple[str, str]]:
-    rows = list(_rows(path))
-    if not rows:
-        raise InputError(f"'{path}' is empty.", hint='write lines {"id": ..., "text": ...}')
-    return rows
-
-
-def _rows(path: Path) -> Iterator[tuple[str, str]]:
-    """Ids and texts. What no run file could hold is refused here, before any work is lost to it."""
-    seen: set[str] = set()
-    for number, line in text_lines(path):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            name = str(next(row[key] for key in _ID_KEYS if row.get(key) is not None))
-            text = row["text"]
-            if not isinstance(text, str):
-                raise TypeError(text)
-        except (ValueError, KeyError, TypeError, AttributeError, StopIteration) as error:
-            raise InputError(
-                f"Line {number} of '{path}' has no id and text.",
-                hint='each line reads {"id": ..., "text": ...}',
-            ) from error
-        if name.split() != [name]:
-            raise InputError(
-                f"Line {number} of '{path}' has the id {name!r}.", hint="ids must not hold spaces or be empty"
-            )
-        if name in seen:
-            raise InputError(f"Line {number} of '{path}' repeats the id '{name}'.", hint="keep one of them")
-        seen.add(name)
-        yield name, text

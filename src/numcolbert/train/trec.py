@@ -1,6 +1,6 @@
-"""TREC runs, read strictly and in one place: every complaint names the file and the line.
+"""TREC runs and judgements, read strictly and in one place: every complaint names the file and the line.
 
-It lies here, and not with `evaluate`, because training ranks the candidates of a run too.
+It lies here, and not with `evaluate`, because training reads benchmarks and the candidates of a run too.
 """
 
 from __future__ import annotations
@@ -14,6 +14,13 @@ from numcolbert.errors import InputError
 from numcolbert.files import require_file, text_lines
 
 RUN_COLUMNS = "query Q0 document rank score tag"
+QRELS_COLUMNS = "query 0 document grade"
+
+HIGHEST_GRADE = 1000
+"""trec_eval keeps a count for each grade up to the highest: a wild one takes all memory, or wraps around."""
+
+Qrels = dict[str, dict[str, int]]
+"""Query id -> document id -> grade; above zero is relevant."""
 
 
 def read_run(
@@ -58,6 +65,33 @@ def read_run(
     if not run:
         raise InputError(f"The {what} '{path}' is empty.", hint="was the search interrupted? run it again")
     return run
+
+
+def read_qrels(
+    path: Path, *, queries: Collection[str] | None = None, documents: Collection[str] | None = None
+) -> Qrels:
+    """Read relevance judgements; a file may hold none. `queries` and `documents` as for `read_run`."""
+    qrels: Qrels = {}
+    for number, line in trec_lines(path, "qrels file"):
+        columns = line.split()
+        if len(columns) != 4:
+            refuse_line(path, number, f"has {len(columns)} columns", f"a qrels line is '{QRELS_COLUMNS}'")
+        query, _, document, written = columns
+        try:
+            grade = int(written)
+        except ValueError:
+            refuse_line(path, number, f"has the grade '{written}'", "the grade in column 4 is a whole number")
+        if abs(grade) > HIGHEST_GRADE:
+            refuse_line(
+                path, number, f"has the grade {written}", f"grades lie within {HIGHEST_GRADE} of zero"
+            )
+        check_known(path, number, "query", query, queries)
+        check_known(path, number, "document", document, documents)
+        judged = qrels.setdefault(query, {})
+        if document in judged:
+            refuse_twice(path, number, query, document)
+        judged[document] = grade
+    return qrels
 
 
 def trec_lines(path: Path, what: str) -> Iterator[tuple[int, str]]:

@@ -58,6 +58,12 @@ def check(
     from numcolbert.data.triples import TripleStream
 
     held_out = HeldOut.read(benchmark or [])
+    test_queries: list[str] = []
+    for place in benchmark or []:
+        queries = read_test_queries([place])
+        if not queries:
+            typer.echo(f"'{place}' has no queries.jsonl: only pairs and thresholds are compared", err=True)
+        test_queries += queries
     names: StoredTriples | TripleStream
     if triples is not None:
         names = read_triples(triples)
@@ -72,7 +78,7 @@ def check(
         made,
         names,
         held_out=held_out,
-        test_queries=read_test_queries(benchmark or []),
+        test_queries=test_queries,
         verify=verify,
         tokenizer=tokenizer,
     )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from numcolbert.data.readers.faults import Faults
 from numcolbert.data.readers.lines import numbered_lines
 from numcolbert.errors import InputError, NotFoundError
-from numcolbert.files import require_file
+from numcolbert.files import require_file, require_folder
 from numcolbert.types import Document
 
 if TYPE_CHECKING:
@@ -47,8 +47,7 @@ class Benchmark:
 def read_benchmark(folder: Path | str) -> Benchmark:
     """Open a test collection: corpus, queries, relevance judgements and their subsets."""
     folder = Path(folder)
-    if not folder.is_dir():
-        raise NotFoundError(f"The folder '{folder}' does not exist.", hint="check the path")
+    require_folder(folder, "folder")
     if (folder / "queries.tsv").is_file() and not (folder / "queries.jsonl").is_file():
         return _finquant(folder)
     return _beir(folder)

@@ -28,14 +28,15 @@ class Fields:
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def _record(line: str) -> Any:
+def parsed(line: str) -> Any:
+    """The value of a line; raises what `reason` puts into words."""
     record = json.loads(line)
     if _SURROGATE.search(line):
         json.dumps(record, ensure_ascii=False).encode()  # half a character cannot be stored
     return record
 
 
-def _reason(error: ValueError | RecursionError) -> str:
+def reason(error: ValueError | RecursionError) -> str:
     match error:
         case json.JSONDecodeError():
             return error.msg
@@ -58,12 +59,12 @@ def documents(
         if not line.strip():
             continue
         try:
-            record = _record(line)
+            record = parsed(line)
         except (ValueError, RecursionError) as error:
             if number == 1 and line.lstrip().startswith("["):
                 faults.at(number, "begins a JSON array", hint=ARRAY_HINT, cause=error)
                 continue
-            faults.at(number, f"is not valid JSON ({_reason(error)})", hint=SKIP_HINT, cause=error)
+            faults.at(number, f"is not valid JSON ({reason(error)})", hint=SKIP_HINT, cause=error)
             continue
         if not isinstance(record, dict):
             hint = ARRAY_HINT if isinstance(record, list) else 'write one {"id": ..., "text": ...} a line'
