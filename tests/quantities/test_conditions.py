@@ -131,12 +131,26 @@ def test_comparatives(operator: str, word: str, threshold: str) -> None:
         ("faster than 90 km/h", ">"), ("slower than 90 km/h", "<"), ("quicker than 3 hours", "<"),
         ("faster than 10 s", "<"), ("slower than 3 hours", ">"), ("no slower than 3 hours", "<="),
         ("3 hours or faster", "<="), ("90 km/h or faster", ">="), ("5 °C or colder", "<="),
-        ("5 °C or warmer", ">="), ("other than 5 kg", "="), ("equal to or lighter than 5 kg", "<="),
+        ("5 °C or warmer", ">="), ("equal to or lighter than 5 kg", "<="),
     ],
 )  # fmt: skip
 def test_direction_depends_on_what_is_measured(query: str, operator: str) -> None:
     (condition,) = conditions(query)
     assert condition.operator == operator
+
+
+@pytest.mark.parametrize(
+    ("query", "operator", "value"),
+    [
+        ("more than +6 °C", ">", 6), (">+5 °C", ">", 5), ("above +5 °C", ">", 5), ("at least +3%", ">=", 3),
+        ("over +10%", ">", 10), ("no more than +$5", "<=", 5), ("above plus 5 °C", ">", 5), ("+5 °C", "=", 5),
+        ("between +3 and +5 °C", "range", 4), ("from +3 to +5 °C", "range", 4),
+    ],
+)  # fmt: skip
+def test_a_plus_sign_changes_nothing(query: str, operator: str, value: float) -> None:
+    (condition,) = conditions(query)
+    assert (condition.operator, condition.quantity.value) == (operator, value)
+    assert query[slice(*condition.span)].lstrip("+") == query.lstrip("+")
 
 
 @pytest.mark.parametrize("query", ["between 5 and 7 kg", "from 5 to 7 kg", "5-7 kg", "5 to 7 kg"])

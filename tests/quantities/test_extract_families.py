@@ -48,6 +48,30 @@ CURRENCY = [
     ("Dfl 3.4 billion", 3.4e9, "NLG", "currency:NLG"),
     ("-$3.4 million", -3.4e6, "USD", "currency:USD"),
     ("$-3.4 million", -3.4e6, "USD", "currency:USD"),
+    *(
+        (text, 500, code, f"currency:{code}")
+        for sign, code in {
+            "₹": "INR",
+            "₩": "KRW",
+            "₺": "TRY",
+            "₪": "ILS",
+            "₱": "PHP",
+            "₦": "NGN",
+            "¥": "JPY",
+            "₫": "VND",
+            "₽": "RUB",
+            "฿": "THB",
+            "Kč": "CZK",
+            "₴": "UAH",
+            "₸": "KZT",
+            "₾": "GEL",
+            "₡": "CRC",
+            "₲": "PYG",
+        }.items()
+        for text in (f"500 {sign}", f"500{sign}", f"{sign}500", f"{sign} 500")
+    ),
+    ("500 元", 500, "CNY", "currency:CNY"),
+    ("12,34,567 ₹", 1_234_567, "INR", "currency:INR"),
 ]
 SHARES = [
     ("12%", 12, "percent", "percent"),
@@ -236,6 +260,38 @@ def test_a_change_is_two_quantities() -> None:
     found = extract("Net profit rose 12 mln dlrs to 45 mln dlrs.")
     assert [q.value for q in found] == [12e6, 45e6]
     assert not any(q.is_range for q in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "unit"),
+    [
+        ("10K–20K USD", 10e3, 20e3, "USD"), ("10k–20k users", 10e3, 20e3, "user"),
+        ("5M–10M users", 5e6, 10e6, "user"), ("$10K–20K", 10e3, 20e3, "USD"),
+        ("10k EUR–20k EUR", 10e3, 20e3, "EUR"), ("1m-2m USD", 1e6, 2e6, "USD"),
+        ("1m to 2m USD", 1e6, 2e6, "USD"), ("1b–2b users", 1e9, 2e9, "user"),
+    ],
+)  # fmt: skip
+def test_ranges_with_scale_letters(text: str, low: float, high: float, unit: str) -> None:
+    (quantity,) = extract(text)
+    assert (quantity.low, quantity.high, quantity.unit) == (low, high, unit)
+    assert text[slice(*quantity.span)] == text
+
+
+def test_letters_tied_to_a_number_still_name_things() -> None:
+    assert extract("SEC Rule 10B-13") == []
+    assert not any(q.is_range for q in extract("waves of 5m-10m"))
+    found = extract("It carried a charge state between +2 and +7.")
+    assert not any(q.is_range for q in found)
+
+
+def test_a_sign_before_the_next_number_is_no_unit_of_the_last() -> None:
+    found = extract("It sold 5 ₹600 notes.")
+    assert [(q.value, q.unit) for q in found if q.unit] == [(600, "INR")]
+
+
+def test_codes_with_other_meanings_are_no_currencies() -> None:
+    (quantity,) = extract("500 CRC patients")
+    assert quantity.unit == "patient"
 
 
 def test_a_change_without_units_is_no_range_either() -> None:

@@ -54,10 +54,15 @@ def test_spans_slice_back_and_never_overlap(text: str, loose: bool) -> None:
 
 @examples(300)
 @given(TEXTS)
+@example("over 5 and under 10 kg")
+@example("5 feet 2 inches")
 def test_conditions_hold_a_quantity_of_the_text(text: str) -> None:
+    """Or the sum of some, or one in the unit of the next: never a number that is not there."""
     found = extract(text)
     for condition in conditions(text):
-        assert condition.quantity in found
+        wanted = condition.quantity
+        assert any(q.value_span == wanted.value_span or q.span[0] == wanted.span[0] for q in found)
+        assert wanted in found or any(q.span[1] >= wanted.span[1] and q.unit for q in found)
         start, end = condition.span
         assert 0 <= start <= condition.quantity.span[0] and condition.quantity.span[1] <= end <= len(text)
 

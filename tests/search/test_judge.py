@@ -21,6 +21,15 @@ from numcolbert.search.judge import conditions_of, judge, satisfied
         # two conditions on one dimension must hold for the same quantity
         ("more than 5 km but less than 10 km", "It is 7 km long.", True),
         ("more than 5 km but less than 10 km", "One is 3 km, the other 12 km.", False),
+        ("more than 5 but less than 10 km", "It is 7 km long.", True),
+        ("more than 5 but less than 10 km", "It is 3 km long.", False),
+        ("films longer than 2 hours 30 minutes", "It runs for 160 minutes.", True),
+        ("films longer than 2 hours 30 minutes", "It runs for 140 minutes.", False),
+        # there is no operator for what is ruled out
+        ("SSDs other than 500 GB", "The SSD holds 500 GB.", None),
+        ("SSDs that are not 500 GB", "The SSD holds 1 TB.", None),
+        ("colder than -5 degrees", "It was -10 °C.", None),
+        ("over +5 °C", "It was 10 °C.", True),
         # conditions on different dimensions each need a quantity
         ("over 500 GB for less than 100 dollars", "The 1 TB model costs 80 dollars.", True),
         ("over 500 GB for less than 100 dollars", "The 1 TB model costs 120 dollars.", False),

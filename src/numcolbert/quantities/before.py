@@ -24,8 +24,12 @@ def _currency_before() -> re.Pattern[str]:
     return re.compile(rf"(?:(?<![A-Za-z$])(?:{codes})|(?:{signs}))(?=[ \u00a0]?[-−]?$)")
 
 
-def read(text: str, item: Candidate, floor: int) -> bool:
-    """Currency and sign before the digits; False if the digits belong to a name."""
+def read(text: str, item: Candidate, last: Candidate | None) -> bool:
+    """Currency and sign before the digits; False if the digits belong to a name.
+
+    `last` is the number read before, whose letters are none of this one's.
+    """
+    floor = last.end if last else 0
     start = item.start
     previous = text[start - 1] if start else " "
     if previous == "(" and text.startswith(")", item.end):  # a loss of "$(0.12)"
@@ -45,6 +49,8 @@ def read(text: str, item: Candidate, floor: int) -> bool:
                 item.mantissa = -item.mantissa
                 item.value_start = start - 1
         elif previous.isalpha() or _WORD_TIED.search(text, max(0, start - 2), start):
+            if last is not None and _opens_range(text, last, start):
+                return True
             if not _LOWER_TIED.search(text, max(0, start - 12), start):
                 return False
             item.hyphened = not text.endswith(("minus-", "negative-"), 0, start)
@@ -54,6 +60,11 @@ def read(text: str, item: Candidate, floor: int) -> bool:
         if not item.currency_before:
             item.value_start = sign.start()
     return True
+
+
+def _opens_range(text: str, last: Candidate, start: int) -> bool:
+    """Whether the letter before the dash scales the number before: "10K–20K dollars", "10k EUR–20k EUR"."""
+    return last.end == start - 1 and last.scale > 1 and text[last.value_end - 1] in numbers.LETTER_SCALES
 
 
 def _take_currency(item: Candidate, found: re.Match[str]) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from numcolbert.quantities import shared_units, unasked
 from numcolbert.quantities.comparatives import BEHIND, COMPARATIVE, asks_for_more
-from numcolbert.quantities.extract import extract
+from numcolbert.quantities.thresholds import thresholds
 from numcolbert.types import Condition, Operator, Quantity
 
 SAME_UNIT_TOLERANCE = 1e-6
@@ -15,7 +16,7 @@ CONVERTED_TOLERANCE = 5e-3
 APPROXIMATE_TOLERANCE = 0.1
 """The same where one side says "about"."""
 
-_NOT = r"(?:no|not|never|\w+n['’]t)"
+_NOT = r"(?:no|not|never|cannot|\w+n['’]t)"
 _FAIL = r"(?:fail(?:s|ed|ing|ure)?\s+to|without|unable\s+to)"
 _EXCEED = r"(?:exceed|surpass|top|beat|pass|outstrip)(?:s|es|ing|ed|p(?:ed|ing))?"
 _REACH = r"(?:reach|hit|attain|achieve|make|meet)(?:s|es|ing|ting|d|ed)?"
@@ -25,7 +26,7 @@ _SPENT = r"(?:price|cost|budget|fee|rent)"  # a maximum speed is had, a maximum 
 _BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
     ("<=", (
         rf"{_NOT} {_MOVE}?(?:above|over|beyond|past|upwards of|in excess of)",
-        rf"(?:{_NOT}|{_FAIL}) {_EXCEED}",
+        rf"(?:{_NOT}(?: to)?|{_FAIL}) {_EXCEED}",
     )),
     (">=", (
         rf"{_NOT} {_MOVE}?(?:below|under|beneath|short of)",
@@ -60,7 +61,7 @@ _BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
 _FILLER = (
     r"(?:\s+(?:a|an|the|about|around|approximately|roughly|nearly|almost|just|some|only|exactly|of|total of)"
     r")*"
-    r"\s*"
+    r"\s*(?:\+|(?<=\s)plus\s+)?"  # "above +5 °C"
 )
 _PATTERNS = [
     (
@@ -72,25 +73,32 @@ _PATTERNS = [
     for operator, phrases in _BEFORE
 ]
 _THAN = re.compile(
-    rf"(?<![\w'’])(?P<not>{_NOT}\s+(?:any\s+|much\s+)?)?(?P<or>equal\s+to\s+or\s+)?(?P<comparative>{COMPARATIVE})\s+than"
+    rf"(?<![\w'’])(?P<not>{_NOT}\s+(?:{unasked.HAVE}\s+)?(?:any\s+|much\s+)?)?"
+    rf"(?P<or>equal\s+to\s+or\s+)?(?P<comparative>{COMPARATIVE})\s+than"
     rf"(?P<equal>\s+or\s+equal\s+to)?{_FILLER}$",
     re.IGNORECASE,
 )
-_RANGE = re.compile(r"\b(?:between|from|ranging from|(?:in )?(?:the|a) range (?:of|from))\s+$", re.IGNORECASE)
+_RANGE = re.compile(
+    r"\b(?:between|from|ranging from|(?:in )?(?:the|a) range (?:of|from))\s+\+?$", re.IGNORECASE
+)
 # Behind the threshold. A number behind them opens the next condition: "over 5 kg and under 7 m".
 _OR_BEYOND = r"\s*,?\s*(?:or|and)\s+(?:{})\b(?!\s+\S*\d)"
 _BOUND = r"\s*,?\s*(?:{})\b(?!\s+\S*\d)"
+_UP = r"up(?!\s+(?:to|from|by)\b)"
 _DIRECTIONS: list[tuple[Operator, re.Pattern[str]]] = [
-    (">=", re.compile(_OR_BEYOND.format("above|over|up|upwards?|beyond"), re.IGNORECASE)),
+    (">=", re.compile(_OR_BEYOND.format(rf"above|over|{_UP}|upwards?|beyond"), re.IGNORECASE)),
     ("<=", re.compile(_OR_BEYOND.format("below|under"), re.IGNORECASE)),
 ]
 _BOUNDS: list[tuple[Operator, re.Pattern[str]]] = [
-    (
-        ">=",
-        re.compile(_BOUND.format(r"minimum|min|at least|upwards?|up(?!\s+(?:to|from|by))"), re.IGNORECASE),
-    ),
+    (">=", re.compile(_BOUND.format(rf"minimum|min|at least|upwards?|{_UP}"), re.IGNORECASE)),
     ("<=", re.compile(_BOUND.format("maximum|max|tops|at most"), re.IGNORECASE)),
 ]
+_SIGN = "<=|=<|≤|⩽|>=|=>|≥|⩾|[<>＜＞]"
+_MIRRORED = re.compile(rf"\s*({_SIGN})\s*[A-Za-z][A-Za-z ]{{0,30}}(?:$|{_SIGN}|=)")  # "5 kg < weight < 9 kg"
+_MIRROR: dict[str, Operator] = {
+    "<": ">", "＜": ">", ">": "<", "＞": "<", "<=": ">=", "=<": ">=", "≤": ">=", "⩽": ">=",
+    ">=": "<=", "=>": "<=", "≥": "<=", "⩾": "<=",
+}  # fmt: skip
 _NAMED = re.compile(r"\s(?:of\s)?[A-Za-z]+(?:\s[A-Za-z]+)?(?=\s+or\s)")
 _OPERATORS: dict[tuple[bool, bool], Operator] = {
     (True, False): ">", (False, False): "<", (True, True): ">=", (False, True): "<=",
@@ -99,15 +107,29 @@ _OPERATORS: dict[tuple[bool, bool], Operator] = {
 
 
 def conditions(query: str) -> list[Condition]:
-    """The numerical conditions of a query, in order. A bare quantity with a unit means "="."""
-    found = []
+    """The numerical conditions of a query, in order. A bare quantity with a unit means "=".
+
+    There is no operator for "not 5 kg", which gives none.
+    """
+    found: list[Condition] = []
     floor = 0
-    for quantity in extract(query):
+    ruled_out: int | None = None
+    for quantity in thresholds(query):
         condition = _condition(query, quantity, floor)
-        if condition:
+        if condition is None:
+            continue
+        listed = ruled_out is not None and unasked.goes_on(query, ruled_out, condition)
+        if listed or unasked.is_ruled_out(query, condition, floor):
+            ruled_out = condition.span[1]
+            continue
+        ruled_out = None
+        if multiple := unasked.multiplied(query, condition):
+            if found and found[-1].span[1] > multiple.start():  # "three times" is no threshold either
+                found.pop()
+        elif not unasked.may_be_temperature(query, condition):
             found.append(condition)
             floor = condition.span[1]
-    return found
+    return shared_units.share(query, found)
 
 
 def _condition(query: str, quantity: Quantity, floor: int) -> Condition | None:
@@ -127,6 +149,8 @@ def _condition(query: str, quantity: Quantity, floor: int) -> Condition | None:
     for operator, pattern in _PATTERNS:
         if head := pattern.search(query, window, start):
             return Condition(operator, quantity, (head.start(), end))
+    if sign := _MIRRORED.match(query, end):
+        return Condition(_MIRROR[sign[1]], quantity, (start, sign.end(1)))
     if quantity.unit is None and quantity.value == int(quantity.value):
         return None  # "top 10 phones", "iPhone 15"
     return Condition("=", quantity, (start, end))

@@ -30,6 +30,7 @@ _COUNTRY_AFTER = re.compile(r"\s(?:US|U\.S\.)(?!\s?[A-Z\d$])")
 _HOURS_BEFORE = re.compile(r"\d ?h(?:rs?)? ?$")
 _NAME_BEHIND = re.compile(r" [A-Z][a-z]")
 _NEXT_WORD = re.compile(r"[\s-]([A-Za-z]+)")
+_OTHER_END = re.compile(r"(?: ?[-–—] ?| to )\d[\d,.]*([mb])(?![\w%²³/])")
 _OF_ONE = re.compile(r"\s(?:of )?an?\s")
 _PART_OF_ONE = re.compile(r"half|an? \w+")
 _OF_THE = re.compile(r"\sof (?:the|my|his|her|its|our|your|their|these|those)(?=\s)")
@@ -58,7 +59,7 @@ def extract(text: str, *, loose: bool = False) -> list[Quantity]:
         if text[match.start()].isdigit() and (end := exclusions.blocked_until(text, match.start())):
             position = end
             continue
-        item = _read(text, match, loose, found[-1].end if found else 0)
+        item = _read(text, match, loose, found[-1] if found else None)
         if item is not None:
             found.append(item)
             position = max(position, item.end, item.resume)
@@ -79,7 +80,7 @@ def _selected(text: str, found: list[Candidate]) -> Iterator[Candidate]:
             yield item
 
 
-def _read(text: str, match: re.Match[str], loose: bool, floor: int) -> Candidate | None:
+def _read(text: str, match: re.Match[str], loose: bool, last: Candidate | None) -> Candidate | None:
     """One number with its surroundings, or None if it is none."""
     start, end = match.span()
     groups = match.groupdict()
@@ -97,7 +98,7 @@ def _read(text: str, match: re.Match[str], loose: bool, floor: int) -> Candidate
         if value is None or value > _LARGEST:
             return None
         item = Candidate(start, end, start, end, value)
-        if not before.read(text, item, floor):
+        if not before.read(text, item, last):
             return None
         if part := numbers.AND_PART.match(text, item.end):  # "2 and a half hours"
             item.mantissa += numbers.FRACTION_WORDS[part[1]]
@@ -154,6 +155,9 @@ def _read_scale(text: str, item: Candidate) -> None:
 
 def _counts_in_millions(text: str, position: int) -> bool:
     """Whether what follows makes millions of "5m": dollars, tonnes and users, not "5m waves"."""
+    other_end = _OTHER_END.match(text, position)
+    if other_end and other_end[1] == text[position - 1]:  # "1m-2m USD"
+        position = other_end.end()
     unit = surfaces.simple_unit(text, position)
     if unit is None:
         following = _NEXT_WORD.match(text, position)

@@ -46,7 +46,7 @@ LOCAL = (
     rf"|(?<![\d.,])\d{{1,3}},\d{{1,2}}{_EURO_AHEAD}|{_EURO_BEHIND}\d{{1,3}},\d{{1,2}}(?![\d,])"  # 1,50 €
     rf"|(?<![\d.,])[1-9]\d{{0,2}}(?:['’]\d{{3}})+(?:{_FRANC}|(?<=['’]\d{{3}}['’]\d{{3}})(?!\d))"  # 1'200 CHF
     rf"|(?<=\bCHF )\d{{1,3}}(?:['’]\d{{3}})+(?!\d)"
-    rf"|{_RUPEE_BEHIND}{_LAKHS}|(?<![\d.,]){_LAKHS}(?=\s?(?:rupees?\b|INR\b)))"  # ₹12,34,567
+    rf"|{_RUPEE_BEHIND}{_LAKHS}|(?<![\d.,]){_LAKHS}(?=\s?(?:rupees?\b|INR\b|₹)))"  # ₹12,34,567
 )
 _RAISED_POINT = r"·\d+(?![\d^*⁻⁰¹²³⁴⁵⁶⁷⁸⁹])"  # 33·2%, but not 5·10^3
 _INTEGER = (

@@ -104,7 +104,10 @@ def _is_range(text: str, low: Candidate, high: Candidate, link: re.Match[str]) -
             return False
     if low.unit and not high.unit and not low.currency_before and not link["to"]:
         return False
-    opened = bool(_BETWEEN.search(text, max(0, low.start - 32), low.start))
+    begin = low.start
+    if high.unit and text[begin - 1 : begin] == text[high.start - 1 : high.start] == "+":
+        begin -= 1  # "between +3 and +5 °C"; without a unit they may be charges
+    opened = bool(_BETWEEN.search(text, max(0, begin - 32), begin))
     if link["and"]:
         if link["and"] == "or":  # "three or four years"
             return low.unit is None and high.unit is not None and high.value == low.value + 1

@@ -28,6 +28,8 @@ _LETTERS = re.compile(r"[A-Za-z]+")
 _AMOUNT = re.compile(r"(\d+(?:,\d{3})*(?:\.\d+)?)[ \u00a0-]?")
 _LARGEST_AMOUNT = 1e12
 _NOTED = re.compile(r"([A-Za-zµμ]+)(\d+)")
+# Signs that open the next number where a digit follows; those of euro, pound and dollar do not.
+_SIGNS = frozenset("¥₩₺₪₱₦₫₽₹฿₴₸₾₡₲")
 # Symbols that are ordinary words or labels when they stand apart from the number.
 _ATTACHED_ONLY = frozenset({"A", "B", "N", "T", "b", "c", "t", "x", "×"})
 
@@ -71,7 +73,8 @@ def _walk(text: str, start: int, node: _Node, lower: bool) -> tuple[UnitInfo, in
         if child is None:
             return best
         node, end = child, token.end()
-        if node.unit and not (end < len(text) and text[end].isdigit() and token[0][-1].isalpha()):
+        opens_next = token[0][-1].isalpha() or token[0] in _SIGNS  # the next number: "5 ₹600 notes"
+        if node.unit and not (opens_next and end < len(text) and text[end].isdigit()):
             best = (node.unit, end)
         if not node.children:
             return best

@@ -120,7 +120,8 @@ class _Builder:
         dimension = f"currency:{code}"
         after = _split(entry.get("after", ""))
         spelled = [form for name in after for form in _inflected(name)]
-        self.add(UnitInfo(code, dimension, 1.0), [code], spelled, _split(entry.get("before", "")))
+        codes = [code] if entry.get("code", True) else []
+        self.add(UnitInfo(code, dimension, 1.0), codes, spelled, _split(entry.get("before", "")))
         if minor := entry.get("minor"):
             spelled = [form for name in _split(minor["after"]) for form in _inflected(name)]
             self.add(UnitInfo(minor["name"], dimension, 0.01), [], spelled)
