@@ -37,7 +37,7 @@ def cut(corpus: Corpus, known: Iterable[str], passages: int, seed: int) -> Corpu
 
 def known_passages(folder: Path, runs: Sequence[Path], best: int) -> set[str]:
     benchmark = read_benchmark(folder)
-    about = read_about(folder) if find_about(folder) else {}
+    about = read_about(folder, benchmark.qrels) if find_about(folder) else {}
     judged = {name for grades in (*benchmark.qrels.values(), *about.values()) for name in grades}
     hits = (found[:best] for run in runs for found in read_candidates(run).values())
     return judged.union(*hits)

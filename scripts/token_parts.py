@@ -88,7 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("models", type=Path, nargs="+", help="folders of exported models")
     parser.add_argument("--weights", type=float, nargs="+", default=[1.0], help="of the number's vectors")
     given = parser.parse_args(arguments)
-    benchmark, about = read_benchmark(given.benchmark), read_about(given.benchmark)
+    benchmark = read_benchmark(given.benchmark)
+    about = read_about(given.benchmark, benchmark.qrels)
     told = {
         str(model): shares(Encoder.load(model), benchmark, about, given.weights) for model in given.models
     }

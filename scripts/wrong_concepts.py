@@ -37,8 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("run", type=Path, help="TREC run")
     parser.add_argument("--show", type=int, default=0, metavar="N", help="print so many of the hits")
     given = parser.parse_args(arguments)
-    about = read_about(given.benchmark)
     chosen = best_hits(given.benchmark, [given.run], DEPTH)
+    about = read_about(given.benchmark, chosen.benchmark.qrels)
     asked = chosen.benchmark.attributes
     wrong: list[tuple[str, str]] = []
     missed: list[tuple[str, str]] = []

@@ -97,7 +97,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=1, help="of the choice of these")
     given = parser.parse_args(arguments)
-    benchmark, about = read_benchmark(given.benchmark), read_about(given.benchmark)
+    benchmark = read_benchmark(given.benchmark)
+    about = read_about(given.benchmark, benchmark.qrels)
     known = {name for judged in (*benchmark.qrels.values(), *about.values()) for name in judged}
     corpus = cut(read_corpus(benchmark.corpus_path), known, given.passages, given.seed)
     table = {
