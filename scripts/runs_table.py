@@ -8,6 +8,7 @@ Runs on the present edition of the test sets lie in that folder, those on an ear
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from numcolbert.train.measures import as_it_ranks
@@ -19,6 +20,15 @@ EDITIONS = {"runs": RUNS, "first-edition": RUNS / "first-edition"}
 SETS = ("openfinquant", "openmedquant")
 SUBSETS = ("equal", "greater", "less", "expanded", "unseen")
 SUITES = ("bounds", "conversion", "formats", "distractors", "two_conditions")
+ELSEWHERE = {
+    "facts": "facts",
+    "facts-unseen": "unseen facts",
+    "squad-sentences": "SQuAD",
+    "msmarco-mini": "MS MARCO mini",
+}
+"""Benchmarks that only later runs were ranked on, and what their columns are called."""
+WORDS = ("run", "what")
+"""Columns of words; the others hold numbers."""
 
 
 def score(result: dict[str, Any]) -> float:
@@ -27,28 +37,36 @@ def score(result: dict[str, Any]) -> float:
 
 
 def table(columns: list[str], rows: list[list[str]]) -> list[str]:
-    lines = [columns, ["---"] + ["--:"] * (len(columns) - 1), *rows]
+    lines = [columns, ["---" if name in WORDS else "--:" for name in columns], *rows]
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
-def render(runs: list[dict[str, Any]]) -> str:
-    lines = table(
-        ["run", "what", "steps", "triples", "triples/s"],
+def overview(runs: list[dict[str, Any]]) -> list[str]:
+    """Each run with all that tells whether to read on."""
+    named = [name for name in ELSEWHERE if any(name in run["results"] for run in runs)]
+    rows = [
         [
-            [
-                f"[{run['run']}]({run['file']})",
-                run["what"],
-                f"{run['end']['step']:,}",
-                f"{run['end']['triples']:,}",
-                f"{run['end']['triples_per_second']:,.0f}",
-            ]
-            for run in runs
-        ],
+            f"[{run['run']}]({run['file']})",
+            run["what"],
+            f"{run['end']['step']:,}",
+            f"{run['end']['triples']:,}",
+            f"{development(run):.3f}",
+            *(f"**{score(run['results'][name]):.3f}**" for name in SETS),
+            *(f"{score(run['results'][name]):.3f}" if name in run["results"] else "" for name in named),
+        ]
+        for run in runs
+    ]
+    return table(
+        ["run", "what", "steps", "triples", "dev", "fin", "med", *(ELSEWHERE[name] for name in named)], rows
     )
+
+
+def render(runs: list[dict[str, Any]]) -> str:
+    lines = overview(runs)
     for name in SETS:
         rows, suites = [], []
         for run in runs:
-            results = {result["name"]: result for result in run["results"]}
+            results = run["results"]
             main = results[name]
             detector = main.get("detector") or {}
             rows.append(
@@ -70,18 +88,20 @@ def render(runs: list[dict[str, Any]]) -> str:
 
 def development(run: dict[str, Any]) -> float:
     """Mean over both sets: what choices are made by."""
+    return sum(score(run["results"][f"{name}/dev"]) for name in SETS) / len(SETS)
+
+
+def recorded(file: Path) -> dict[str, Any]:
+    """A run's record, its results by benchmark, and how the page links to it."""
+    run: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     results = {result["name"]: result for result in run["results"]}
-    return sum(score(results[f"{name}/dev"]) for name in SETS) / len(SETS)
+    return {**run, "results": results, "file": file.relative_to(RESULTS).as_posix()}
 
 
 def filled(text: str) -> str:
     """The page with its tables made anew."""
     for name, folder in EDITIONS.items():
-        runs = []
-        for file in sorted(folder.glob("*.json")):
-            link = file.relative_to(RESULTS).as_posix()
-            runs.append({**json.loads(file.read_text(encoding="utf-8")), "file": link})
-        runs.sort(key=development, reverse=True)
+        runs = sorted(map(recorded, sorted(folder.glob("*.json"))), key=development, reverse=True)
         before, rest = text.split(f"<!-- {name} -->")
         after = rest.split(f"<!-- /{name} -->")[1]
         text = f"{before}<!-- {name} -->\n{render(runs)}\n<!-- /{name} -->{after}"

@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     model_facts.main([str(chosen.checkpoint), chosen.run, *beside])
     sys.stdout.write(
         "Now measure what depends on the files (scripts/int8_quality.py), and read what is said in words:\n"
-        f"'summary' and 'limits' in {chosen.checkpoint / 'facts.json'}, README.md, docs/results/runs.md.\n"
+        f"'summary' and 'limits' in {chosen.checkpoint / 'facts.json'}, README.md, docs/results/lessons.md.\n"
     )
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import lzma
+import re
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +27,22 @@ Script = Callable[[str], ModuleType]
 def test_the_tables_are_those_of_the_recorded_runs(script: Script) -> None:
     page = (RESULTS / "runs.md").read_text(encoding="utf-8")
     assert page == script("runs_table").filled(page), "run: python scripts/runs_table.py"
+
+
+def test_the_models_in_the_lessons_have_the_measures_of_their_runs(script: Script) -> None:
+    making = script("runs_table")
+    page = (RESULTS / "lessons.md").read_text(encoding="utf-8")
+    columns = {3: "openfinquant", 4: "openmedquant", 5: "facts", 6: "facts-unseen", 7: "squad-sentences"}
+    rows = re.findall(
+        r"^\| (.+\]\((runs/[^)]+\.json)\).+) \|$", page.partition("## Where")[0], flags=re.MULTILINE
+    )
+    assert len(rows) > 5
+    for row, file in rows:
+        run = making.recorded(RESULTS / file)
+        cells = row.split(" | ")
+        for column, name in columns.items():
+            if name in run["results"]:
+                assert float(cells[column]) == pytest.approx(making.score(run["results"][name]), abs=6e-4)
 
 
 @pytest.mark.parametrize("file", sorted((RESULTS / "runs").glob("*.json")), ids=lambda file: file.stem)
