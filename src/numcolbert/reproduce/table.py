@@ -8,7 +8,7 @@ from pathlib import Path
 
 from numcolbert.errors import InputError, NumColBERTError
 from numcolbert.evaluate.compare import Comparison, compare_scores
-from numcolbert.evaluate.measures import DEFAULT_MEASURES, canonical_measures
+from numcolbert.evaluate.measures import DEFAULT_MEASURES, Scores, canonical_measures
 from numcolbert.evaluate.trec import read_run
 from numcolbert.files import sha256
 from numcolbert.reproduce.measured import Kept, Measured, QuerySet, measured_run
@@ -16,6 +16,8 @@ from numcolbert.reproduce.rows import RowState, how_to_make, kept_state, row_sta
 from numcolbert.reproduce.runs import Workshop
 from numcolbert.reproduce.spec import TableSpec
 from numcolbert.train.benchmarks import Benchmark
+
+_OPERATORS = ("=", ">", "<")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +117,31 @@ def _compared(
     measured: Mapping[str, Measured],
     refused: str = "",
 ) -> BenchmarkTable:
-    comparison = None
-    if measured:
-        scores = {name: one.scores for name, one in measured.items()}
-        slices = asked.operators if spec.operators else {}
-        comparison = compare_scores(
-            [
-                (asked.name, scores),
-                *((part, {name: s.on(some) for name, s in scores.items()}) for part, some in slices.items()),
-            ],
-            Comparison(
-                asked.name,
-                canonical_measures(spec.measures),
-                spec.baseline if spec.baseline in scores else None,
-            ),
-            with_tukey=spec.tukey and len(scores) > 1,
-        )
+    scores = {name: one.scores for name, one in measured.items()}
+    comparison = compared_parts(spec, asked, scores, spec.baseline, with_tukey=spec.tukey) if scores else None
     return BenchmarkTable(asked.name, spec, states, comparison, asked, measured, refused)
+
+
+def compared_parts(
+    spec: TableSpec,
+    asked: QuerySet,
+    scores: Mapping[str, Scores],
+    baseline: str,
+    *,
+    with_tukey: bool = False,
+) -> Comparison:
+    """Systems by name, on all queries and, where the table wants it, on those of each operator."""
+    parts = sorted(asked.operators.items(), key=lambda part: _in_order(part[0])) if spec.operators else []
+    return compare_scores(
+        [
+            (asked.name, scores),
+            *((part, {name: s.on(some) for name, s in scores.items()}) for part, some in parts),
+        ],
+        Comparison(asked.name, canonical_measures(spec.measures), baseline if baseline in scores else None),
+        with_tukey=with_tukey and len(scores) > 1,
+    )
+
+
+def _in_order(operator: str) -> int:
+    """The same in every table, whatever a benchmark begins with."""
+    return _OPERATORS.index(operator) if operator in _OPERATORS else len(_OPERATORS)
