@@ -111,7 +111,9 @@ def test_variants_are_told_of_above_their_table_and_in_brief(benchmarks: Path, t
     text = "By nDCG@10 us is behind another of its variants on 1 of 1 benchmarks. None of these differences"
     assert table_section(spec, [worse]).text == [f"{text} is significant."]
     worst = made(spec, benchmarks, tmp_path / "worst", us=WRONG, earlier=RIGHT)
-    assert "on 1 of 1 benchmarks, significantly on openfinquant (0.000, earlier 1.000" in text_of(worst)
+    assert "on 1 of 1 benchmarks, among them openfinquant (0.000, earlier 1.000, significant)" in text_of(
+        worst
+    )
 
 
 def test_suites_and_operators_have_counts_of_their_own(benchmarks: Path, tmp_path: Path) -> None:

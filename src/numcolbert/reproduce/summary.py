@@ -106,7 +106,7 @@ def losses(spec: TableSpec, found: Sequence[Standing]) -> str:
         names = ", ".join(_told(s) for s in behind if _is_worth_naming(s, spec))
         if some:
             where = f"on {len(behind) or 'none'} of {len(some)} {plural}"
-            told.append(where + (f"{', significantly on' if spec.among else ':'} {names}" if names else ""))
+            told.append(where + (f"{', among them' if spec.among else ':'} {names}" if names else ""))
             shown += behind
     if not told:
         return ""
