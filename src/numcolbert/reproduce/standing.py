@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from numcolbert.evaluate.compare import Cell, Comparison
+from numcolbert.evaluate.compare import Cell
 from numcolbert.evaluate.measures import canonical_measures
 from numcolbert.report.grid import Entry, Grid
 from numcolbert.report.html import Section
 from numcolbert.report.tables import table_grid
 from numcolbert.reproduce.spec import TableSpec
-from numcolbert.reproduce.table import BenchmarkTable, compared_parts
+from numcolbert.reproduce.table import BenchmarkTable
 
 MEASURE = "nDCG@10"
 """By which systems are told apart, where a table has it."""
@@ -48,22 +48,9 @@ def main_measure(spec: TableSpec) -> str:
     return MEASURE if MEASURE in spec.measures else canonical_measures(spec.measures)[0]
 
 
-def against_subject(table: BenchmarkTable) -> Comparison | None:
-    """The systems that compete with the subject as baseline; None where that was not measured."""
-    spec = table.spec
-    scores = {
-        row.name: table.measured[row.name].scores
-        for row in spec.rows
-        if row.competes and row.name in table.measured
-    }
-    if spec.subject not in scores:
-        return None
-    return compared_parts(spec, table.asked, scores, spec.subject)
-
-
 def standings(table: BenchmarkTable) -> list[Standing]:
     """By each measure the subject has: on the whole benchmark, then on each operator the table has."""
-    comparison = against_subject(table)
+    comparison = table.against_subject
     found = []
     for number, part in enumerate(comparison.tables if comparison else []):
         where = f"{table.benchmark} with {part.name}" if number else table.benchmark
@@ -99,7 +86,7 @@ def overview(tables: Sequence[BenchmarkTable]) -> Section | None:
 def _side_by_side(title: str, tables: Sequence[BenchmarkTable]) -> Grid | None:
     columns: dict[str, dict[str, Entry]] = {}
     for table in tables:
-        comparison, measure = against_subject(table), main_measure(table.spec)
+        comparison, measure = table.against_subject, main_measure(table.spec)
         if comparison is None:
             continue
         grid = table_grid(comparison.overall, replace(comparison, measures=(measure,)))

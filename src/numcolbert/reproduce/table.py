@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from numcolbert.errors import InputError, NumColBERTError
@@ -20,7 +21,7 @@ from numcolbert.train.benchmarks import Benchmark
 _OPERATORS = ("=", ">", "<")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BenchmarkTable:
     benchmark: str
     spec: TableSpec
@@ -37,6 +38,18 @@ class BenchmarkTable:
     @property
     def is_suite(self) -> bool:
         return "/" in self.benchmark
+
+    @cached_property
+    def against_subject(self) -> Comparison | None:
+        """The systems that compete, each tested against the subject; None where that was not measured."""
+        scores = {
+            row.name: self.measured[row.name].scores
+            for row in self.spec.rows
+            if row.competes and row.name in self.measured
+        }
+        if self.spec.subject not in scores:
+            return None
+        return _compared_parts(self.spec, self.asked, scores, self.spec.subject)
 
 
 def make_tables(
@@ -118,11 +131,13 @@ def _compared(
     refused: str = "",
 ) -> BenchmarkTable:
     scores = {name: one.scores for name, one in measured.items()}
-    comparison = compared_parts(spec, asked, scores, spec.baseline, with_tukey=spec.tukey) if scores else None
+    comparison = (
+        _compared_parts(spec, asked, scores, spec.baseline, with_tukey=spec.tukey) if scores else None
+    )
     return BenchmarkTable(asked.name, spec, states, comparison, asked, measured, refused)
 
 
-def compared_parts(
+def _compared_parts(
     spec: TableSpec,
     asked: QuerySet,
     scores: Mapping[str, Scores],
