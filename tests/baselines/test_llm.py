@@ -19,6 +19,7 @@ from numcolbert.baselines.kept_scores import KeptScores
 from numcolbert.baselines.llm import EndpointError, LLMJudge, LLMSettings
 from numcolbert.cli.app import app
 from numcolbert.errors import InputError, StorageError, UsageError
+from numcolbert.progress import Update, listening
 
 
 class Server:
@@ -134,6 +135,16 @@ def test_it_gives_up_and_says_so(server: Server, tmp_path: Path) -> None:
     with pytest.raises(EndpointError, match="answered 401") as caught:
         judge(server, tmp_path).score(PAIRS[:1])
     assert caught.value.hint == "set the API key"
+
+
+def test_what_was_not_answered_is_not_counted(server: Server, tmp_path: Path) -> None:
+    server.failures = [(401, {})]
+    updates: list[Update] = []
+    pairs = [("q", f"passage {i}") for i in range(20)]
+    with listening(updates.append), pytest.raises(EndpointError):
+        judge(server, tmp_path, concurrency=1).score(pairs)
+    answered = sum("passage" in request["messages"][0]["content"] for request in server.requests) - 1
+    assert updates[-1].finished and updates[-1].done <= answered < 20
 
 
 @pytest.mark.parametrize(

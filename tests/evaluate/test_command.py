@@ -166,8 +166,9 @@ def test_measures_may_have_spaces_between_them(folder: Path) -> None:
 
 def test_a_run_of_another_benchmark(folder: Path) -> None:
     write_run(folder / "other.run", {"zz": {"a": 1.0}}, "t")
-    with pytest.raises(InputError, match=r"Line 1 of .*other.run' names the query 'zz'"):
+    with pytest.raises(InputError, match=r"Line 1 of .*other.run' names the query 'zz'") as caught:
         invoke(folder, runs=("other.run",))
+    assert "--ignore-unknown" in (caught.value.hint or "")
     assert "0.000" in invoke(folder, "--ignore-unknown", runs=("other.run",))
 
 

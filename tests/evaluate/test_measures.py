@@ -103,3 +103,23 @@ def test_a_full_benchmark_takes_less_than_two_seconds(tmp_path: Path) -> None:
     qrels, run = random_benchmark(420, 1000, 0, ties=False)
     write_run(tmp_path / "a.run", run, "t")
     assert least_seconds(lambda: measure(read_run(tmp_path / "a.run"), qrels)) < 2
+
+
+def test_grades_below_zero_alone_reach_trec_eval_with_one_it_can_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    import ir_measures
+
+    seen = {}
+    calculate = ir_measures.iter_calc
+
+    def spy(measures, qrels, run):
+        seen.update(qrels)
+        return calculate(measures, qrels, run)
+
+    monkeypatch.setattr(ir_measures, "iter_calc", spy)
+    run = {query: {"spam": 1.0} for query in ("junk", "mixed")}
+    scores = measure(run, {"junk": {"spam": -2}, "mixed": {"spam": 1, "other": -2}})
+    assert max(seen["junk"].values()) == 0, "without any from zero on it may count for ever"
+    assert seen["mixed"] == {"spam": 1, "other": -2}
+    assert scores.of("nDCG@10").tolist() == [0.0, 1.0]

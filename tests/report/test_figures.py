@@ -33,10 +33,21 @@ def check(path: Path, rows: int) -> list[dict[str, str]]:
     return table
 
 
-def test_operator_bars(tmp_path: Path) -> None:
-    values = {"A": {"=": 0.9, ">": 0.5}, "B": {"=": 0.8, ">": 0.6}}
-    table = check(operator_bars(values, "nDCG@10", tmp_path / "bars.png"), 4)
+def test_operator_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from matplotlib.axes import Axes
+
+    colours = {}
+    bar = Axes.bar
+
+    def spy(axes: Axes, *places: object, label: str, color: str) -> object:
+        colours[label] = color
+        return bar(axes, *places, label=label, color=color)
+
+    monkeypatch.setattr(Axes, "bar", spy)
+    values = {"A": {"=": 0.9, ">": 0.5}, "B": {"=": 0.8, ">": 0.6}, "C": {"=": 0.7, ">": 0.6}}
+    table = check(operator_bars(values, "nDCG@10", tmp_path / "bars.png", subject="B"), 6)
     assert table[0] == {"system": "A", "operator": "=", "nDCG@10": "0.9"}
+    assert colours["B"] == COLOURS[0] and len(set(colours.values())) == 3
 
 
 def test_nbits_curve(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from numcolbert.evaluate.compare import compare
 from numcolbert.report.grid import Entry, Grid, latex_escape, to_cells, to_html, to_latex, to_markdown
-from numcolbert.report.html import Page, Picture, Section, render
+from numcolbert.report.html import Page, Picture, Point, Section, render
 from numcolbert.report.tables import comparison_grids, comparison_json
 
 GRID = Grid("A & B", ["system", "R@1"], [[Entry("x_1|y"), Entry("0.5", best=True, mark="+")]], ["50% <note>"])
@@ -66,10 +66,10 @@ def test_html_is_escaped_and_closed() -> None:
 def test_a_page_is_self_contained(tmp_path) -> None:
     (tmp_path / "f.png").write_bytes(b"\x89PNG")
     sections = [Section("One", [GRID], [Picture(tmp_path / "f.png", "caption")], ["text"]), Section("Two")]
-    html = render(Page("Title <b>", "lead", ["NumColBERT loses here."], sections, {"seed": "0"}))
+    html = render(Page("Title <b>", "lead", [Point("It loses here.", "A & B.")], sections, {"seed": "0"}))
     check(html)
     assert "data:image/png;base64,iVBORw==" in html
-    assert html.index("NumColBERT loses here.") < html.index("<table>")
+    assert html.index("<strong>A &amp; B.</strong> It loses here.") < html.index("<table>")
     assert "Title &lt;b&gt;" in html
 
 

@@ -122,10 +122,15 @@ class LLMJudge:
             Progress(self.settings.model, len(fresh), "pairs") as progress,
             ThreadPoolExecutor(self.settings.concurrency) as pool,
         ):
+
+            def count(asked: Future[str]) -> None:
+                if not asked.cancelled() and asked.exception() is None:
+                    progress.advance()
+
             try:
                 futures: dict[Future[str], Pair] = {pool.submit(self._ask, pair): pair for pair in fresh}
                 for future in futures:
-                    future.add_done_callback(lambda _: progress.advance())
+                    future.add_done_callback(count)
                 done, _ = wait(futures, return_when=FIRST_EXCEPTION)
             finally:  # after a failure, or Ctrl-C, the rest is not asked: the pool would wait for all of it
                 pool.shutdown(wait=False, cancel_futures=True)

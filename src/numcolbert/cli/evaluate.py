@@ -110,7 +110,10 @@ def evaluate(
         parts += _suites_with_concepts(in_suites, suites) if suites is not None else []
     slices += in_suites
     known = None if ignore_unknown else {query for part in slices for query in part.qrels} | judged.keys()
-    hits = {name: read_run(path, queries=known, documents=documents) for name, path in files.items()}
+    hint = "if the qrels belong to the run and judge fewer queries, add --ignore-unknown"
+    hits = {
+        name: read_run(path, queries=known, documents=documents, hint=hint) for name, path in files.items()
+    }
     comparison = compare(
         hits,
         judged,

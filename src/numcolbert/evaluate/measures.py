@@ -19,6 +19,8 @@ from numcolbert.train.trec import HIGHEST_GRADE
 DEFAULT_MEASURES = ("nDCG@10", "RR@10", "P@10", "R@100")
 _DEEPEST = 2**31 - 1
 _BETWEEN = re.compile(r",(?![^(]*\))")
+_STAND_IN = "no document"
+"""An id with a space, which no TREC file can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ def measure(run: Run, qrels: Qrels, measures: Sequence[str] = DEFAULT_MEASURES) 
     judged = {query: ranking for query, ranking in run.items() if query in row and ranking}
     if judged:
         try:
-            for metric in ir_measures.iter_calc(list(asked.values()), qrels, judged):
+            for metric in ir_measures.iter_calc(list(asked.values()), _countable(qrels), judged):
                 for name in columns[str(metric.measure)]:
                     values[row[metric.query_id], column[name]] = metric.value
         except CalledProcessError as error:  # gdeval, which computes ERR, wants numbers for ids of queries
@@ -96,6 +98,17 @@ def measure(run: Run, qrels: Qrels, measures: Sequence[str] = DEFAULT_MEASURES) 
             reciprocal = values[:, column[name]]
             reciprocal[reciprocal < 1 / cutoff - 1e-12] = 0.0
     return Scores(names, queries, values, unanswered=frozenset(row.keys() - judged.keys()))
+
+
+def _countable(qrels: Qrels) -> Qrels:
+    """trec_eval counts grades up to the highest, and may never end where that is below zero.
+
+    Such a query gets a grade of zero on a document nobody can find.
+    """
+    return {
+        query: judged if max(judged.values(), default=0) >= 0 else {**judged, _STAND_IN: 0}
+        for query, judged in qrels.items()
+    }
 
 
 def measure_all(

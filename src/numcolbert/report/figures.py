@@ -50,17 +50,22 @@ class Curve:
     y: Sequence[float]
 
 
-def operator_bars(values: Mapping[str, Mapping[str, float]], measure: str, path: Path) -> Path:
-    """Bars grouped by operator, one a system. `values`: system -> operator -> mean."""
+def operator_bars(
+    values: Mapping[str, Mapping[str, float]], measure: str, path: Path, *, subject: str = ""
+) -> Path:
+    """Bars grouped by operator, one a system. `values`: system -> operator -> mean.
+
+    `subject`, the system it is about, has the same and strongest colour in every figure.
+    """
     operators = list(dict.fromkeys(o for of_system in values.values() for o in of_system))
     _require(bool(operators), "There is nothing to draw.")
     figure, axes = _canvas(7.2, 3.4)
     width = 0.8 / len(values)
+    others = iter([*COLOURS[1:]] * len(values))
     for number, (system, means) in enumerate(values.items()):
         places = [i - 0.4 + width * (number + 0.5) for i in range(len(operators))]
         heights = [means.get(operator, 0.0) for operator in operators]
-        # From the end, so that the last system, the one a table is about, has the first and strongest colour.
-        colour = COLOURS[(len(values) - 1 - number) % len(COLOURS)]
+        colour = COLOURS[0] if system == subject else next(others)
         axes.bar(places, heights, width * 0.92, label=system, color=colour)
     axes.set_xticks(range(len(operators)), operators)
     axes.set_ylabel(measure)

@@ -26,7 +26,7 @@ h2 { font-size:1.25rem; margin:3rem 0 .75rem; padding-top:1rem; border-top:1px s
 .summary { background:var(--tint); border-left:4px solid var(--accent); padding:.9rem 1.1rem;
   margin:1.5rem 0 }
 .summary p { margin:.4rem 0 }
-nav { font-size:.92rem; columns:2; margin:1.5rem 0 } nav a { display:block; color:var(--accent);
+nav { font-size:.92rem; columns:2 18rem; margin:1.5rem 0 } nav a { display:block; color:var(--accent);
   text-decoration:none; padding:.1rem 0 }
 figure { margin:1.5rem 0 2rem; break-inside:avoid } figcaption { font-weight:600; margin-bottom:.5rem }
 .scroll { overflow-x:auto }
@@ -42,6 +42,7 @@ dl { display:grid; grid-template-columns:max-content 1fr; gap:.2rem 1.2rem; font
 dt { color:var(--soft) } dd { margin:0; overflow-wrap:anywhere }
 @media print { :root { --ink:#000; --paper:#fff; --tint:#fff; --line:#bbb; --soft:#444; --accent:#000;
   --up:#000; --down:#000 } body { font-size:9.5pt; line-height:1.4 } main { max-width:none; padding:0 }
+  h1 { font-size:1.5rem } .lead { margin:0 } .summary { font-size:8.5pt; padding:.3rem .8rem; margin:.7rem 0 }
   nav { display:none } h2 { margin-top:1.5rem } h2, h2 + p, figcaption { break-after:avoid }
   h2 + p, figure:has(img) { break-inside:avoid }
   figure { margin:.8rem 0 1rem; break-inside:auto } .scroll { overflow:visible; break-inside:avoid }
@@ -69,10 +70,19 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Point:
+    """A few sentences of the summary."""
+
+    text: str
+    about: str = ""
+    """What they are about, in bold before them."""
+
+
+@dataclass(frozen=True, slots=True)
 class Page:
     title: str
     lead: str
-    summary: Sequence[str] = ()
+    summary: Sequence[Point] = ()
     """What a reader must know first, defeats included."""
     sections: Sequence[Section] = ()
     facts: dict[str, str] = field(default_factory=dict)
@@ -82,7 +92,7 @@ class Page:
 def render(page: Page) -> str:
     titles = list(enumerate(section.title for section in page.sections))
     links = "".join(f'<a href="#s{i}">{escape(title)}</a>' for i, title in titles)
-    summary = "".join(f"<p>{escape(sentence)}</p>" for sentence in page.summary)
+    summary = "".join(f"<p>{_point(point)}</p>" for point in page.summary)
     parts = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -100,6 +110,11 @@ def render(page: Page) -> str:
 def write(page: Page, path: Path) -> None:
     with replacing_file(path) as aside:
         aside.write_text(render(page), encoding="utf-8")
+
+
+def _point(point: Point) -> str:
+    about = f"<strong>{escape(point.about)}</strong> " if point.about else ""
+    return about + escape(point.text)
 
 
 def _section(number: int, section: Section) -> str:

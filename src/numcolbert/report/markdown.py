@@ -10,7 +10,8 @@ from numcolbert.report.html import Page, Section
 
 def page_markdown(page: Page, folder: Path) -> str:
     """The page as it is to lie in `folder`, where its pictures lie too."""
-    parts = [f"# {page.title}", *page.summary]
+    points = [f"**{point.about}** {point.text}" if point.about else point.text for point in page.summary]
+    parts = [f"# {page.title}", *points]
     for section in page.sections:
         parts += _section(section, folder)
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"

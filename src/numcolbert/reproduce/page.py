@@ -14,9 +14,9 @@ from numcolbert.report.grid import Entry, Grid
 from numcolbert.report.html import Page, Picture, Section
 from numcolbert.report.tables import table_grid, tukey_grid
 from numcolbert.reproduce.engines import EngineRow, engine_grid
-from numcolbert.reproduce.parts import parts_summary
 from numcolbert.reproduce.spec import TableSpec
-from numcolbert.reproduce.summary import operators_summary, shipped_summary, suites_summary, summary
+from numcolbert.reproduce.standing import overview, standings
+from numcolbert.reproduce.summary import losses, opening, told_of
 from numcolbert.reproduce.table import BenchmarkTable
 
 
@@ -121,25 +121,15 @@ def _from_earlier(table: BenchmarkTable) -> list[str]:
     return [note + (" Not all measures were kept of each (–)." if lacking else "")]
 
 
-def first_paragraph(
-    tables: Sequence[tuple[TableSpec, Sequence[BenchmarkTable]]], note: str = ""
-) -> list[str]:
-    """What a reader must know before any table: defeats first, for each benchmark and for the suites."""
-    sentences = [note]
-    for some in [some for number, (spec, some) in enumerate(tables) if number == 0 or spec.in_summary]:
-        sentences += [summary(table) for table in some if not table.is_suite]
-        sentences.append(suites_summary([table for table in some if table.is_suite]))
-    for _, some in tables:
-        sentences += [operators_summary(some), parts_summary(some), shipped_summary(some)]
-    return [sentence for sentence in sentences if sentence]
-
-
 def table_section(spec: TableSpec, tables: Sequence[BenchmarkTable]) -> Section:
     """Benchmarks, then their suites, and what is to know about the rows of all of them."""
     whole = [table for table in tables if not table.is_suite]
     suites = [table for table in tables if table.is_suite]
     grids = [grid for table in (*whole, *suites) for grid in table_grids(table)]
-    return Section(spec.title, grids, text=[spec.note] if spec.note else [], notes=row_notes(spec, whole))
+    text = [spec.note]
+    if spec.among:
+        text.append(losses(spec, [standing for table in tables for standing in standings(table)]))
+    return Section(spec.title, grids, text=[*filter(None, text)], notes=row_notes(spec, whole))
 
 
 def row_notes(spec: TableSpec, tables: Sequence[BenchmarkTable]) -> list[str]:
@@ -167,12 +157,13 @@ def report_page(
     engines: Sequence[EngineRow] = (),
     note: str = "",
 ) -> Page:
-    sections = [table_section(spec, made) for spec, made in tables]
+    first = overview(told_of(tables))
+    sections = [first] if first else []
+    sections += [table_section(spec, made) for spec, made in tables]
     if engines:
         sections.append(Section("Engines", [engine_grid(engines)]))
     if pictures:
         sections.append(Section("Figures", pictures=pictures))
-    first = first_paragraph(tables, note)
     editions = {
         t.benchmark: t.asked.fingerprint[:12] or "of an unknown edition"
         for _, made in tables
@@ -190,7 +181,7 @@ def report_page(
     return Page(
         "NumColBERT, measured",
         "Every system on the same queries, passages and labels.",
-        first,
+        opening(tables, note),
         sections,
         facts,
     )

@@ -32,8 +32,8 @@ def parts_summary(tables: Sequence[BenchmarkTable]) -> str:
     groups: dict[str, list[str]] = {heading: [] for heading in _HEADINGS.values()}
     for part, tests in measured.items():
         signs = frozenset(test.test.difference < 0 for test in tests.values() if test.significant)
-        groups[_HEADINGS[signs]].append(f"{part} ({_told(tests)})")
-    text = f"What the parts of {spec.baseline} add, each against the same training without it."
+        groups[_HEADINGS[signs]].append(f"{part}{_told(tests)}")
+    text = f"Each part of {spec.baseline} against the same training without it."
     text += "".join(f" {heading}: {'; '.join(parts)}." for heading, parts in groups.items() if parts)
     missing = [part for part, tests in found.items() if not tests]
     return text + (f" Not measured yet: {', '.join(missing)}." if missing else "")
@@ -51,17 +51,6 @@ def _versus(tables: Sequence[BenchmarkTable], row: str) -> dict[str, Versus]:
 
 
 def _told(tests: dict[str, Versus]) -> str:
-    """The significant differences first, each with its p; where there are none, all of them so."""
-    clear = [benchmark for benchmark, versus in tests.items() if versus.significant]
-    shown = [
-        f"{benchmark} {_gain(tests[benchmark])}, p = {tests[benchmark].p_holm:.2g}"
-        for benchmark in clear or tests
-    ]
-    rest = [
-        f"{benchmark} {_gain(tests[benchmark])}" for benchmark in tests if clear and benchmark not in clear
-    ]
-    return "; ".join(shown) + (f"; not significant: {', '.join(rest)}" if rest else "")
-
-
-def _gain(versus: Versus) -> str:
-    return f"{-versus.test.difference:+.3f}"
+    """Where the difference is significant, and what it is; empty where it is nowhere."""
+    clear = [f"{benchmark} {-t.test.difference:+.3f}" for benchmark, t in tests.items() if t.significant]
+    return f" ({', '.join(clear)})" if clear else ""

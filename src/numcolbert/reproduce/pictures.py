@@ -48,7 +48,7 @@ def operator_pictures(table: BenchmarkTable, folder: Path) -> list[Picture]:
         if not values:
             continue  # kept measures may lack this one
         name = f"operators-{table.benchmark.replace('/', '-')}-{measure.replace('@', '')}"
-        path = operator_bars(values, measure, folder / f"{name}.png")
+        path = operator_bars(values, measure, folder / f"{name}.png", subject=table.spec.subject)
         pictures.append(Picture(path, f"{table.benchmark}: {measure} by operator"))
     return pictures
 

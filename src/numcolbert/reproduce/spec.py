@@ -78,9 +78,10 @@ class TableSpec:
     kept: dict[str, str] = field(default_factory=dict)
     """Benchmark -> the row of whose quality the subject's share is told."""
     in_summary: bool = False
-    """Whether a report that begins with another table tells of this one in its first paragraph too."""
+    """Whether a report that begins with another table tells of this one in its opening too."""
     among: str = ""
-    """What the rows are, where they are not systems that compete: the summary says so."""
+    """What the rows are, where they are not systems that compete: what is said of the subject says so, and
+    stands above the table."""
     shipped: str = ""
     """The row of the model people get, where it is not the subject: the summary says where it loses."""
     note: str = ""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from numcolbert.errors import InputError, NumColBERTError
 from numcolbert.evaluate.compare import Comparison, compare_scores
-from numcolbert.evaluate.measures import DEFAULT_MEASURES, canonical_measures
+from numcolbert.evaluate.measures import DEFAULT_MEASURES, Scores, canonical_measures
 from numcolbert.evaluate.trec import read_run
 from numcolbert.files import sha256
 from numcolbert.reproduce.measured import Kept, Measured, QuerySet, measured_run
@@ -17,8 +18,10 @@ from numcolbert.reproduce.runs import Workshop
 from numcolbert.reproduce.spec import TableSpec
 from numcolbert.train.benchmarks import Benchmark
 
+_OPERATORS = ("=", ">", "<")
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True)
 class BenchmarkTable:
     benchmark: str
     spec: TableSpec
@@ -35,6 +38,18 @@ class BenchmarkTable:
     @property
     def is_suite(self) -> bool:
         return "/" in self.benchmark
+
+    @cached_property
+    def against_subject(self) -> Comparison | None:
+        """The systems that compete, each tested against the subject; None where that was not measured."""
+        scores = {
+            row.name: self.measured[row.name].scores
+            for row in self.spec.rows
+            if row.competes and row.name in self.measured
+        }
+        if self.spec.subject not in scores:
+            return None
+        return _compared_parts(self.spec, self.asked, scores, self.spec.subject)
 
 
 def make_tables(
@@ -115,20 +130,33 @@ def _compared(
     measured: Mapping[str, Measured],
     refused: str = "",
 ) -> BenchmarkTable:
-    comparison = None
-    if measured:
-        scores = {name: one.scores for name, one in measured.items()}
-        slices = asked.operators if spec.operators else {}
-        comparison = compare_scores(
-            [
-                (asked.name, scores),
-                *((part, {name: s.on(some) for name, s in scores.items()}) for part, some in slices.items()),
-            ],
-            Comparison(
-                asked.name,
-                canonical_measures(spec.measures),
-                spec.baseline if spec.baseline in scores else None,
-            ),
-            with_tukey=spec.tukey and len(scores) > 1,
-        )
+    scores = {name: one.scores for name, one in measured.items()}
+    comparison = (
+        _compared_parts(spec, asked, scores, spec.baseline, with_tukey=spec.tukey) if scores else None
+    )
     return BenchmarkTable(asked.name, spec, states, comparison, asked, measured, refused)
+
+
+def _compared_parts(
+    spec: TableSpec,
+    asked: QuerySet,
+    scores: Mapping[str, Scores],
+    baseline: str,
+    *,
+    with_tukey: bool = False,
+) -> Comparison:
+    """Systems by name, on all queries and, where the table wants it, on those of each operator."""
+    parts = sorted(asked.operators.items(), key=lambda part: _in_order(part[0])) if spec.operators else []
+    return compare_scores(
+        [
+            (asked.name, scores),
+            *((part, {name: s.on(some) for name, s in scores.items()}) for part, some in parts),
+        ],
+        Comparison(asked.name, canonical_measures(spec.measures), baseline if baseline in scores else None),
+        with_tukey=with_tukey and len(scores) > 1,
+    )
+
+
+def _in_order(operator: str) -> int:
+    """The same in every table, whatever a benchmark begins with."""
+    return _OPERATORS.index(operator) if operator in _OPERATORS else len(_OPERATORS)

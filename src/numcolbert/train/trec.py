@@ -16,6 +16,8 @@ from numcolbert.files import require_file, text_lines
 RUN_COLUMNS = "query Q0 document rank score tag"
 QRELS_COLUMNS = "query 0 document grade"
 
+_ONE_BENCHMARK = "do the run, the judgements and the collection belong to the same benchmark?"
+
 HIGHEST_GRADE = 1000
 """trec_eval keeps a count for each grade up to the highest: a wild one takes all memory, or wraps around."""
 
@@ -29,6 +31,7 @@ def read_run(
     queries: Collection[str] | None = None,
     documents: Collection[str] | None = None,
     what: str = "run file",
+    hint: str = _ONE_BENCHMARK,
 ) -> dict[str, dict[str, float]]:
     """Read a run: query -> document -> score, in the order of its lines.
 
@@ -38,6 +41,7 @@ def read_run(
         queries: The queries that are known; any other is refused.
         documents: The documents that are known; any other is refused.
         what: What a complaint calls the file.
+        hint: What to do about a query that is not known.
     """
     run: dict[str, dict[str, float]] = {}
     for number, line in trec_lines(path, what):
@@ -55,7 +59,7 @@ def read_run(
             refuse_line(path, number, f"has the score '{written}'", "scores must be finite numbers")
         ranking = run.get(query)
         if ranking is None:
-            check_known(path, number, "query", query, queries)
+            check_known(path, number, "query", query, queries, hint)
             ranking = run[query] = {}
         elif document in ranking:
             refuse_twice(path, number, query, document)
@@ -99,14 +103,16 @@ def trec_lines(path: Path, what: str) -> Iterator[tuple[int, str]]:
     return ((number, line) for number, line in text_lines(path) if line.strip())
 
 
-def check_known(path: Path, number: int, kind: str, name: str, known: Collection[str] | None) -> None:
+def check_known(
+    path: Path,
+    number: int,
+    kind: str,
+    name: str,
+    known: Collection[str] | None,
+    hint: str = _ONE_BENCHMARK,
+) -> None:
     if known is not None and name not in known:
-        refuse_line(
-            path,
-            number,
-            f"names the {kind} '{name}', which is not known",
-            "do the run, the judgements and the collection belong to the same benchmark?",
-        )
+        refuse_line(path, number, f"names the {kind} '{name}', which is not known", hint)
 
 
 def refuse_twice(path: Path, number: int, query: str, document: str) -> NoReturn:
