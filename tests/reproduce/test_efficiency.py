@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.standin import StandIn
 
 from numcolbert.errors import UsageError
 from numcolbert.evaluate.trec import read_run
+from numcolbert.model.encoder import Encoder
 from numcolbert.reproduce import disturbance, efficiency
 from numcolbert.reproduce.page import main_grid
 from numcolbert.reproduce.pictures import nbits_pictures
@@ -51,11 +53,10 @@ def test_runs_and_costs(benchmarks: Path, tmp_path: Path, monkeypatch: pytest.Mo
     encoded = efficiency.encode(words, corpus.ids, corpus.texts, tmp_path / "parts")  # type: ignore[arg-type]
     assert words.encoded == 7, "only the part that was missing"
     queries = [words.vectors(text) for text in benchmark.query_texts]
-    facts = efficiency.measure_engines("numcolbert", benchmark, encoded, queries, tmp_path / "runs", [8, 1])
+    asked = {"numcolbert": queries, "halved": [vectors / 2 for vectors in queries]}
+    facts = efficiency.measure_engines(asked, benchmark, encoded, tmp_path / "runs", [8, 1])
     assert [fact["system"] for fact in facts] == [
-        "numcolbert-exact",
-        "numcolbert-plaid8",
-        "numcolbert-plaid1",
+        f"{system}-{engine}" for engine in ("exact", "plaid8", "plaid1") for system in asked
     ]
     assert all(fact["others"] >= 0 for fact in facts), "what else ran is told beside every time"
     path = tmp_path / "runs" / "numcolbert-exact" / "openfinquant.trec"
@@ -64,6 +65,8 @@ def test_runs_and_costs(benchmarks: Path, tmp_path: Path, monkeypatch: pytest.Mo
     # "revenue above 40 dollars" has two words in common with both passages about revenue.
     assert set(list(exact["q1"])[:2]) == {"d1", "d2"}
     assert exact["q3"]["d3"] == pytest.approx(4, abs=1e-2)
+    halved = read_run(tmp_path / "runs" / "halved-exact" / "openfinquant.trec")
+    assert halved["q3"]["d3"] == pytest.approx(2, abs=1e-2), "the same index, asked by other queries"
 
     (table,) = make_tables(load_table("efficiency"), [benchmark], tmp_path / "runs", Workshop())
     grid = main_grid(table)
@@ -71,8 +74,29 @@ def test_runs_and_costs(benchmarks: Path, tmp_path: Path, monkeypatch: pytest.Mo
     assert grid.columns[3:7] == ["ms/query", "GB", "passages", "others"]
     assert rows["NumColBERT, 8 bits"][4] == "4" and rows["NumColBERT, 4 bits"][:2] == ["–", "–"]
     (picture,) = nbits_pictures(table, tmp_path / "figures")
+    assert picture.path.name == "efficiency-openfinquant.png" and "4 passages" in picture.caption
     points = json.loads(picture.path.with_suffix(".json").read_text())
     assert [point["bits per value"] for point in points] == [1, 8, 16]
+
+
+def test_the_same_queries_without_the_gate(
+    benchmarks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NUMCOLBERT_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(Encoder, "load", lambda model: StandIn())
+    measured: dict[str, list[Any]] = {}
+
+    def measure(asked: dict[str, list[Any]], *_: Any) -> list[Any]:
+        measured.update(asked)
+        return []
+
+    monkeypatch.setattr(efficiency, "measure_engines", measure)
+    arguments = ["gated", "MODEL", str(benchmarks / "openfinquant"), "-o", str(tmp_path / "runs")]
+    assert efficiency.main([*arguments, "--ungated", "plain"]) == 0
+    lengths = {system: np.linalg.norm(np.concatenate(rows), axis=1) for system, rows in measured.items()}
+    assert lengths["gated"].max() > 1.5
+    np.testing.assert_allclose(lengths["plain"], 1, atol=1e-5)
+    assert efficiency.main([*arguments, "--rounds", "0"]) == UsageError.exit_code
 
 
 def test_a_cut_keeps_what_is_judged() -> None:

@@ -24,8 +24,8 @@ def reproduce(
     table: Annotated[
         str,
         typer.Argument(
-            help="main, facts, variants, ablation, ablation-early, positives, general, efficiency, operators "
-            "or all."
+            help="main, facts, variants, ablation, ablation-early, positives, general, efficiency, "
+            "efficiency-whole, operators or all."
         ),
     ],
     benchmarks: Annotated[

@@ -1,12 +1,15 @@
 """Runs of the compressed engine at several sizes, with what they cost: the rows of the efficiency table.
 
     python -m numcolbert.reproduce.efficiency SYSTEM MODEL BENCHMARK -o RUNS [--passages N] [--nbits 8 4 2 1]
+        [--ungated SYSTEM] [--rounds 3]
 
 encodes the benchmark with an exported model (an interrupted run goes on where it stopped), searches it
 exactly and with each number of bits, and writes RUNS/SYSTEM-exact/ and RUNS/SYSTEM-plaid<bits>/ with
 milliseconds a query (the median over queries) and bytes beside each run, and how many processors others kept
-busy meanwhile. With --passages the collection is cut: every judged passage,
-and others evenly from all over it. For times worth reporting let nothing else run on the machine.
+busy meanwhile. With --passages the collection is cut: every judged passage, and others evenly from all over
+it. With --ungated the same indexes are asked once more with every gate at 1, which is what a plain ColBERT of
+this size costs, and these runs get the name given. For times worth reporting let nothing else run on the
+machine.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +44,7 @@ PART = 2048
 NBITS = (8, 4, 2, 1)
 DEPTH = 100
 ROUNDS = 3
-"""Times each query is asked; the fastest counts, so that a moment's disturbance does not."""
+"""Times each query is asked unless told; the fastest counts, so that a moment's disturbance does not."""
 
 Vectors = NDArray[np.float32]
 
@@ -118,19 +121,19 @@ def encode(encoder: Encoder, ids: list[str], texts: Sequence[str], folder: Path)
 
 
 def measure_engines(
-    system: str,
+    asked: Mapping[str, Sequence[Vectors]],
     benchmark: Benchmark,
     encoded: EncodedCorpus,
-    queries: Sequence[Vectors],
     runs: Path,
     nbits: Sequence[int] = NBITS,
+    rounds: int = ROUNDS,
 ) -> list[dict[str, Any]]:
-    """Write one run an engine, and say what each costs."""
+    """Write one run an engine and system, and say what each costs; a system is its queries' vectors."""
     from numcolbert.index.flat import FlatEngine
     from numcolbert.index.plaid import PlaidEngine
     from numcolbert.index.plaid_settings import PlaidSettings, sample_size
 
-    dim = queries[0].shape[1]
+    dim = next(iter(asked.values()))[0].shape[1]
     total = encoded.vectors
 
     def flat(folder: Path) -> Any:
@@ -147,8 +150,7 @@ def measure_engines(
     engines: dict[str, Callable[[Path], Any]] = {"exact": flat}
     engines |= {f"plaid{bits}": plaid(bits) for bits in nbits}
     facts = []
-    for name, create in track(list(engines.items()), f"engines for {system}", unit="engines"):
-        target = runs / f"{system}-{name}" / f"{file_name(benchmark)}.trec"
+    for name, create in track(list(engines.items()), "engines", unit="engines"):
         with tempfile.TemporaryDirectory(prefix="numcolbert-efficiency-") as folder:
             begin = time.perf_counter()
             engine = create(Path(folder) / "engine")
@@ -157,33 +159,35 @@ def measure_engines(
             engine.commit()
             built = time.perf_counter() - begin
             size = int(engine.stats()["bytes"])
-            others = Disturbance()
-            run, times = _searched(engine, encoded.ids, benchmark.query_ids, queries)
-            busy = others.share()
+            for system, queries in asked.items():
+                others = Disturbance()
+                run, times = _searched(engine, encoded.ids, benchmark.query_ids, queries, rounds)
+                fact: dict[str, float] = {
+                    "ms/query": round(1000 * float(np.median(times)), 2),
+                    "GB": round(size / 1e9, 4),
+                    "build s": round(built, 1),
+                    "passages": len(encoded.ids),
+                }
+                busy = others.share()
+                if busy is not None:
+                    fact["others"] = round(busy, 2)
+                target = runs / f"{system}-{name}" / f"{file_name(benchmark)}.trec"
+                write_run(target, run, f"{system}-{name}")
+                write_note(target, benchmark)
+                with replacing_file(target.with_name(f"{file_name(benchmark)}.facts.json")) as aside:
+                    aside.write_text(json.dumps(fact, indent=1), encoding="utf-8")
+                facts.append({"system": f"{system}-{name}", **fact})
             engine.close()
-        write_run(target, run, f"{system}-{name}")
-        write_note(target, benchmark)
-        fact: dict[str, float] = {
-            "ms/query": round(1000 * float(np.median(times)), 2),
-            "GB": round(size / 1e9, 4),
-            "build s": round(built, 1),
-            "passages": len(encoded.ids),
-        }
-        if busy is not None:
-            fact["others"] = round(busy, 2)
-        facts.append({"system": f"{system}-{name}", **fact})
-        with replacing_file(target.with_name(f"{file_name(benchmark)}.facts.json")) as aside:
-            aside.write_text(json.dumps(fact, indent=1), encoding="utf-8")
     return facts
 
 
 def _searched(
-    engine: Any, ids: Sequence[str], query_ids: Sequence[str], queries: Sequence[Vectors]
+    engine: Any, ids: Sequence[str], query_ids: Sequence[str], queries: Sequence[Vectors], rounds: int
 ) -> tuple[dict[str, dict[str, float]], list[float]]:
     engine.search(queries[0], DEPTH)  # compiling is not what is measured
     run: dict[str, dict[str, float]] = {}
     times = [float("inf")] * len(queries)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for number, (query, vectors) in enumerate(zip(query_ids, queries, strict=True)):
             begin = time.perf_counter()
             found = engine.search(vectors, DEPTH)
@@ -201,7 +205,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("-o", "--out", type=Path, required=True, help="folder of the runs")
     parser.add_argument("--passages", type=int, help="cut the collection to so many; all if left out")
     parser.add_argument("--nbits", type=int, nargs="+", default=list(NBITS), choices=NBITS)
+    parser.add_argument(
+        "--ungated", metavar="SYSTEM", help="ask with every gate at 1 too: name of these runs"
+    )
+    parser.add_argument("--rounds", type=int, default=ROUNDS, help="times each query is asked")
     chosen = parser.parse_args(arguments)
+    if chosen.rounds < 1:
+        raise UsageError(f"{chosen.rounds} rounds measure nothing.", hint="ask for at least --rounds 1")
     from numcolbert.model.encoder import Encoder
 
     benchmark = read_benchmark(chosen.benchmark)
@@ -212,8 +222,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     state = benchmark.corpus_path.stat()
     place = f"{benchmark.name}-{state.st_size}-{state.st_mtime_ns}-{encoder.fingerprint[:12]}-{len(ids)}"
     encoded = encode(encoder, ids, texts, cache_folder() / "efficiency" / place)
-    queries = [encoding.vectors for encoding in encoder.encode_queries(benchmark.query_texts)]
-    facts = measure_engines(chosen.system, benchmark, encoded, queries, chosen.out, chosen.nbits)
+    encodings = encoder.encode_queries(benchmark.query_texts)
+    asked = {chosen.system: [encoding.vectors for encoding in encodings]}
+    if chosen.ungated:
+        asked[chosen.ungated] = [encoding.ungated() for encoding in encodings]
+    facts = measure_engines(asked, benchmark, encoded, chosen.out, chosen.nbits, chosen.rounds)
     sys.stdout.write(json.dumps(facts, indent=1) + "\n")
     return 0
 

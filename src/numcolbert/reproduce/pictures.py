@@ -71,8 +71,10 @@ def nbits_pictures(table: BenchmarkTable, folder: Path) -> list[Picture]:
             curves.setdefault(found["model"], {})[bits] = row.cells[measure].mean
     if not any(len(curve) > 1 for curve in curves.values()):
         return []
-    path = nbits_curve(curves, measure, folder / f"nbits-{table.benchmark}.png")
-    return [Picture(path, f"{table.benchmark}: {measure} against bits per value (16: exact)")]
+    path = nbits_curve(curves, measure, folder / f"{table.spec.name}-{table.benchmark}.png")
+    passages = {int(state.facts["passages"]) for state in table.states if "passages" in state.facts}
+    size = f", {passages.pop():,} passages" if len(passages) == 1 else ""
+    return [Picture(path, f"{table.benchmark}{size}: {measure} against bits per value (16: exact)")]
 
 
 def number_tokens(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from numcolbert.config import read_toml, settings_from
@@ -19,6 +19,7 @@ TABLES = (
     "positives",
     "general",
     "efficiency",
+    "efficiency-whole",
     "operators",
 )
 _FOLDER = Path(__file__).parent / "tables"
@@ -82,6 +83,8 @@ class TableSpec:
     among: str = ""
     """What the rows are, where they are not systems that compete: what is said of the subject says so, and
     stands above the table."""
+    name: str = ""
+    """The file's, without ending."""
     shipped: str = ""
     """The row of the model people get, where it is not the subject: the summary says where it loses."""
     note: str = ""
@@ -96,6 +99,7 @@ def load_table(name: str) -> TableSpec:
     if name not in TABLES:
         raise UsageError(f"There is no table '{name}'.", hint="choose one of " + ", ".join((*TABLES, "all")))
     spec = settings_from(TableSpec, read_toml(_FOLDER / f"{name}.toml"), f"the table '{name}'")
+    spec = replace(spec, name=name)
     names = {row.system for row in spec.rows}
     for rival in spec.rivals:
         if rival not in {row.name for row in spec.rows}:
