@@ -132,6 +132,12 @@ def conditions(query: str) -> list[Condition]:
     return shared_units.share(query, found)
 
 
+def bound(text: str, quantity: Quantity) -> Operator | None:
+    """The operator that the words around a quantity of `text` state: ">" for "more than 500 people"."""
+    condition = _condition(text, quantity, 0)
+    return condition.operator if condition else None
+
+
 def _condition(query: str, quantity: Quantity, floor: int) -> Condition | None:
     start, end = quantity.span
     if quantity.is_range:
