@@ -26,7 +26,7 @@ TORCH_FILES = {
     "baselines/deepquant_model.py", "baselines/fitting.py", "index/fastplaid.py",
 }  # fmt: skip
 ONLY_IN = {
-    "onnxruntime": {"model/encoder.py", "baselines/crossencoder.py"},
+    "onnxruntime": {"model/runtime.py"},
     "pint": {"quantities/units.py"},
     "fast_plaid": {"index/fastplaid.py"},
     "qdrant_client": {"index/qdrant.py", "index/qdrant_server.py"},

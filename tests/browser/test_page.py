@@ -88,6 +88,13 @@ def test_only_satisfying_passages_and_a_filter_by_click(page: Page) -> None:
     assert "filter" in page.inner_text(".empty")
 
 
+def test_the_filter_that_the_page_suggests_works_on_any_index(page: Page) -> None:
+    page.fill("#where", page.get_attribute("#where", "placeholder") or "")
+    with page.expect_response("**/v1/search") as answer:
+        page.press("#where", "Enter")
+    assert answer.value.status == 200
+
+
 def test_an_error_is_shown_kindly_and_the_page_stays_usable(page: Page) -> None:
     page.fill("#where", "year >>> 3")
     page.press("#where", "Enter")

@@ -246,3 +246,10 @@ def test_an_output_that_is_full(run: Any, idx: Path, monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("numcolbert.cli.search.show_results", full)
     refused(run("search", idx, "q"), 1, "the output cannot be used: No space left", "free some space")
+
+
+def test_the_hint_of_a_name_with_spaces_can_be_pasted(run: Any, tmp_path: Path) -> None:
+    name = str(tmp_path / "SSDs above 500 GB")  # the query where the index belongs
+    result = run("search", name, "idx")
+    assert result.code == 1
+    assert f"-o '{name}'" in result.err

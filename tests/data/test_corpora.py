@@ -161,6 +161,7 @@ BAD_LINES = {
     "no object": ("a.jsonl", b'{"text": "ok"}\n[1]\n', r"Line 2 of .* is not a JSON object"),
     "no field": ("a.jsonl", b'{"text": "ok"}\n{"body": "x"}\n', r"Line 2 .* no field 'text'; it has 'body'"),
     "no text": ("a.jsonl", b'{"text": "ok"}\n{"text": 5}\n', r"Line 2 of .* has no text in its field 'text'"),
+    "id": ("a.jsonl", b'{"text": "ok"}\n{"_id": {"$oid": "5f"}, "text": ""}\n', r'the id {"\$oid": "5f"}'),
     "half a character": ("a.jsonl", b'{"text": "ok"}\n{"text": "\\ud800"}\n', "half of a surrogate"),
     "endless number": ("a.jsonl", b'{"text": "ok"}\n{"text": "a", "n": %s}\n' % (b"9" * 5000), "too long"),
     "latin1": ("a.txt", "fine\ncaf\xe9\n".encode("latin1"), r"Line 2 of .* is not UTF-8 \(byte 4\)"),

@@ -12,11 +12,13 @@ PHRASES = {
         "bigger than", "north of", "in excess of", "upwards of", "upward of", "older than", "longer than",
         "heavier than", "taller than", "wider than", "faster than", "deeper than", "surpassing", "beyond",
         "topping", ">", "more than about", "just over", "stronger than", "hotter than", "thicker than",
+        "more then", "heavier then",
     ],
     "<": [
         "below", "under", "less than", "fewer than", "lower than", "smaller than", "short of", "cheaper than",
         "lighter than", "shorter than", "younger than", "slower than", "narrower than", "beneath", "south of",
         "shy of", "<", "just under", "thinner than", "shallower than", "cooler than", "colder than",
+        "less then", "lighter then", "sub",
     ],
     ">=": [
         "at least", "no less than", "not less than", "no fewer than", "no lower than", "not below",
@@ -227,3 +229,18 @@ def test_satisfies(query: str, passage: str, answer: bool | None) -> None:
     (condition,) = conditions(query)
     (quantity,) = extract(passage)
     assert satisfies(quantity, condition) is answer
+
+
+@pytest.mark.parametrize(
+    ("query", "operator", "unit"),
+    [
+        ("sub-$500 phones", "<", "USD"), ("a sub-3 hour marathon", "<", "hour"),
+        ("64GB+ phones", ">=", "gigabyte"), ("over 60 mph", ">", "mph"), ("cars doing 60 mph+", ">=", "mph"),
+        ("5 kg +3 kg", "=", "kilogram"),
+        ("phones cheaper than 400 pounds", "<", "GBP"), ("dumbbells over 20 pounds", ">", "pound"),
+        ("fever over 102F", ">", "fahrenheit"),
+    ],
+)  # fmt: skip
+def test_what_people_type(query: str, operator: str, unit: str) -> None:
+    condition = conditions(query)[0]
+    assert (condition.operator, condition.quantity.unit) == (operator, unit)

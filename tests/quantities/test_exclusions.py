@@ -80,7 +80,9 @@ def test_references(text: str) -> None:
         "the Bugatti Veyron 16.4 has wings", "the Volkswagen Golf 1.5 TSI has doors", "a 10 K run",
         "3M products", "3M said", "Form 10-K",
         "patients with DM 2", "trial DM95-231", "a PS5 console", "the iPhone 12 mini", "the Ford Model T",
-        "Fig. 1B", "13C-urea", "doi 10.1371/journal.x.001",
+        "Fig. 1B", "13C-urea", "the 19F spectrum",
+        "dated by 14C", "seat 30C", "a 1080p screen", "720p video",
+        "doi 10.1371/journal.x.001",
     ],
 )  # fmt: skip
 def test_names_and_identifiers(text: str) -> None:

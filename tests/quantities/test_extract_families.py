@@ -475,6 +475,11 @@ def test_what_is_compared_shares_the_unit(text: str, wanted: list[tuple[float, s
         ("He won £5 and spent 300 pounds a day.", ["GBP", "GBP/day"]),
         ("Shipped at 40 pence were 300 pounds of copper.", ["penny", "pound"]),
         ("The load weighs 300 pounds.", ["pound"]),
+        ("The ticket cost 250 pounds and the case weighs 12 pounds.", ["GBP", "pound"]),
+        ("It costs 5 dollars and weighs 3 pounds.", ["USD", "pound"]),
+        ("The flat is priced between 700 and 900 pounds a month.", ["GBP/month"]),
+        ("They sold 300 pounds of copper.", ["pound"]),
+        ("He paid 30 dollars for a 12 pound turkey.", ["USD", "pound"]),
         ("It cost £20 and weighs 3 lbs.", ["GBP", "pound"]),
     ],
 )
@@ -601,3 +606,39 @@ def test_denominators_with_digits_against_them(text: str, unit: str) -> None:
 def test_only_retirement_plans_are_named_401k() -> None:
     assert extract("our 401(k) plan") == extract("a 401k") == []
     assert extract("It weighs 401 kg.")[0].unit == "kilogram"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "unit"),
+    [
+        ("Roast it at 400F for an hour.", 400, "fahrenheit"),
+        ("Preheat the oven to 180C.", 180, "celsius"),
+        ("Below -20C the seal fails.", -20, "celsius"),
+        ("Keep it under 8C.", 8, "celsius"),
+        ("A 15in laptop.", 15, "inch"),
+    ],
+)
+def test_units_tied_to_the_number(text: str, value: float, unit: str) -> None:
+    assert [(q.value, q.unit) for q in extract(text)] == [(value, unit)]
+
+
+def test_both_scales_of_a_temperature() -> None:
+    assert [q.unit for q in extract("Bake at 220C/425F.")] == ["celsius", "fahrenheit"]
+    assert [q.unit for q in extract("Bake at 220C (425F).")] == ["celsius", "fahrenheit"]
+
+
+@pytest.mark.parametrize("text", ["They sold 15 in all.", "It took 5 in 2019.", "as others found.15 In 2019"])
+def test_a_preposition_is_no_inch(text: str) -> None:
+    assert all(q.unit != "inch" for q in extract(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "units"),
+    [
+        ("The 990 Pro drive holds 4 TB.", ["terabyte"]),
+        ("The 850 Evo reads 540 MB/s.", ["megabyte/second"]),
+        ("The 12 players scored 30 goals.", ["player", "goal"]),
+    ],
+)
+def test_a_verb_counts_nothing(text: str, units: list[str]) -> None:
+    assert [q.unit for q in extract(text)] == units

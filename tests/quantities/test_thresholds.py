@@ -16,6 +16,7 @@ from numcolbert.quantities import conditions, extract, satisfies
         ("under 1 hour, 20 minutes and 30 seconds", "<", 4830, "under 1 hour, 20 minutes and 30 seconds"),
         ("over 2 h 30 min", ">", 9000, "over 2 h 30 min"),
         ("men of 6 feet 2 inches", "=", 1.8796, "of 6 feet 2 inches"),
+        ("taller than 6 ft 2 in", ">", 1.8796, "taller than 6 ft 2 in"),
         ("babies over 5 lb 3 oz", ">", 2.353012, "over 5 lb 3 oz"),
         ("at most 3 dollars and 50 cents", "<=", 3.5, "at most 3 dollars and 50 cents"),
         ("at least 2 kg and 500 g", ">=", 2.5, "at least 2 kg and 500 g"),

@@ -25,6 +25,28 @@ from numcolbert.search.judge import conditions_of, judge, satisfied
         ("more than 5 but less than 10 km", "It is 3 km long.", False),
         ("films longer than 2 hours 30 minutes", "It runs for 160 minutes.", True),
         ("films longer than 2 hours 30 minutes", "It runs for 140 minutes.", False),
+        # what the passage calls over 500 is over 500
+        ("firms with more than 500 people", "The firm has over 500 people.", True),
+        ("firms with more than 500 people", "The firm has 500 people.", False),
+        ("firms with more than 500 people", "The firm has up to 500 people.", False),
+        ("firms with less than 500 people", "The firm has more than 500 people.", False),
+        ("villages with under 900 inhabitants", "It has fewer than 900 inhabitants.", True),
+        ("drives over 1 TB", "It stores more than 1,000 GB.", True),
+        # a measure in several units is their sum
+        ("marathons under 2 hours", "He won in 2 hours 4 minutes and 12 seconds.", False),
+        ("marathons over 2 hours 3 minutes", "He won in 2 hours, 4 minutes and 12 seconds.", True),
+        ("babies heavier than 7 pounds", "She weighed 7 pounds, 8 ounces.", True),
+        ("climbs under 1 km", "The runs are 5 km, 300 m and 100 m long.", True),
+        # a change states both ends, a range each value between them
+        ("pressure below 140 mmHg", "Pressure fell from 152 to 138 mmHg.", True),
+        ("pressure below 140 mmHg", "Pressure ranged from 132 to 152 mmHg.", False),
+        ("sales above 6 million dollars", "Sales rose 40% from $5 million to $7 million.", True),
+        ("between 6 and 8 kg but over 7.5 kg", "It grew from 6 to 7 kg.", False),
+        # a sprint tells the speed that is reached
+        ("cars that reach 100 km/h in under 8 seconds", "It does 0-100 km/h in 7.3 seconds.", True),
+        ("cars faster than 90 km/h", "0 to 100 km/h in just 9 seconds.", True),
+        ("fans slower than 120 km/h", "It blows at 0-100 km/h.", True),
+        ("fans faster than 50 km/h", "It blows at 0-100 km/h.", False),
         # there is no operator for what is ruled out
         ("SSDs other than 500 GB", "The SSD holds 500 GB.", None),
         ("SSDs that are not 500 GB", "The SSD holds 1 TB.", None),
@@ -37,11 +59,12 @@ from numcolbert.search.judge import conditions_of, judge, satisfied
     ],
 )
 def test_the_verdict_on_a_passage(query: str, passage: str, verdict: bool | None) -> None:
-    assert satisfied(extract(passage), conditions_of(query)) is verdict
+    assert satisfied(passage, extract(passage), conditions_of(query)) is verdict
 
 
 def test_each_quantity_gets_its_own_verdict() -> None:
-    found = judge(extract("A 256 GB model and a 2 TB model for 90 dollars."), conditions_of("above 500 GB"))
+    text = "A 256 GB model and a 2 TB model for 90 dollars."
+    found = judge(text, extract(text), conditions_of("above 500 GB"))
     assert [judged.satisfies for judged in found] == [False, True, None]
 
 

@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 
 from numcolbert.baselines.rerank import Pair
 from numcolbert.errors import ModelError, NotFoundError
+from numcolbert.model.runtime import onnxruntime
 
 _LOCATION = Path("models") / "data" / "reranker_en"
 _VARIABLE = "NUMCOLBERT_CROSS_ENCODER"
@@ -41,14 +42,13 @@ class CrossEncoder:
     """Scores pairs; the logit of relevance."""
 
     def __init__(self, folder: Path, *, length: int = 256, batch: int = 32, threads: int = 0) -> None:
-        import onnxruntime
-
-        options = onnxruntime.SessionOptions()
+        runtime = onnxruntime()
+        options = runtime.SessionOptions()
         options.intra_op_num_threads = threads
         try:
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
             self._whole = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self._session: Any = onnxruntime.InferenceSession(
+            self._session: Any = runtime.InferenceSession(
                 str(folder / "model.onnx"), options, providers=["CPUExecutionProvider"]
             )
         except Exception as error:  # both libraries raise plain exceptions

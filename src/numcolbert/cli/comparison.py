@@ -49,6 +49,5 @@ class Comparer:
 
         document = self._documents[id]
         quantities = tuple(extract(document.text))
-        return Hit(
-            id, document.text, score, 0.0, document.metadata, quantities, satisfied(quantities, conditions)
-        )
+        satisfies = satisfied(document.text, quantities, conditions)
+        return Hit(id, document.text, score, 0.0, document.metadata, quantities, satisfies)

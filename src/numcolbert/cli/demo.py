@@ -43,7 +43,7 @@ def demo(
 ) -> None:
     """Search 2,793 sentences of real figures, offline, and compare with plain ColBERT and BM25.
 
-    Examples: [bold]numcolbert demo[/bold], [bold]numcolbert demo "bridges longer than 2 km"[/bold],
+    Examples: [bold]numcolbert demo[/bold], [bold]numcolbert demo "lakes deeper than 1,000 feet"[/bold],
     [bold]numcolbert demo --serve[/bold]
     """
     from numcolbert.cli.comparison import Comparer

@@ -26,7 +26,7 @@ def marked(text: str, quantities: Sequence[Quantity], conditions: Sequence[Condi
     from numcolbert.search.judge import judge
 
     shown = Text(printable(text))
-    for judged in judge(quantities, conditions):
+    for judged in judge(text, quantities, conditions):
         shown.stylize(STYLES[judged.satisfies], *judged.quantity.span)
     return shown
 

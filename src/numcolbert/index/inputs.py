@@ -68,7 +68,8 @@ def several(items: Iterable[Item], what: str) -> Iterable[Item]:
     if isinstance(items, str | bytes | Mapping | Document) or not isinstance(items, Iterable):
         raise UsageError(
             f"A list of {what} is expected, not a single {type(items).__name__}.",
-            hint="put it into a list: [...]; numcolbert.data.corpora.read(FILE) reads a file of documents",
+            hint="put it into a list: [...]"
+            + ("; numcolbert.data.corpora.read(FILE) reads a file" if what == "documents" else ""),
         )
     return items
 

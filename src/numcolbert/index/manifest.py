@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from numcolbert.config import settings_from
@@ -102,7 +103,8 @@ def read_manifest(folder: Path) -> Manifest:
 def _missing(folder: Path) -> NotFoundError:
     if not folder.exists():
         return NotFoundError(
-            f"There is no index '{folder}'.", hint=f"build one: numcolbert index build DOCS -o {folder}"
+            f"There is no index '{folder}'.",
+            hint=f"build one: numcolbert index build DOCS -o {quote(str(folder))}",
         )
     if not folder.is_dir():
         return NotFoundError(f"'{folder}' is a file, not an index.", hint="name the index folder")

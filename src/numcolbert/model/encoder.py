@@ -25,6 +25,7 @@ from numcolbert.model.folder import (
     graph_folder,
     read_config,
 )
+from numcolbert.model.runtime import onnxruntime
 from numcolbert.types import DocumentEncoding, QueryEncoding, Span
 
 if TYPE_CHECKING:
@@ -268,21 +269,23 @@ def _available_cores() -> int:
 
 
 def _open_graph(file: Path) -> InferenceSession:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
+    runtime = onnxruntime()
+    options = runtime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches run side by side instead
     options.log_severity_level = 3
     # Processors without VNNI add products up in 16 bits, which overflow; with this they take the exact way.
     options.add_session_config_entry("session.x64quantprecision", "1")
     try:
-        return onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        session: InferenceSession = runtime.InferenceSession(
+            str(file), options, providers=["CPUExecutionProvider"]
+        )
     except Exception as error:  # onnxruntime's errors share no base class
         reason = str(error).strip().splitlines()[0]
         raise ModelError(
-            f"onnxruntime {onnxruntime.__version__} cannot open '{file}': {reason}.",
+            f"onnxruntime {runtime.__version__} cannot open '{file}': {reason}.",
             hint="pip install --upgrade onnxruntime",
         ) from error
+    return session
 
 
 def _open_tokenizer(file: Path) -> Tokenizer:

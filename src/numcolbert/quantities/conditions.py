@@ -50,6 +50,7 @@ _BEFORE: list[tuple[Operator, tuple[str, ...]]] = [
     )),
     ("<", (
         r"below|under|beneath|(?:fall(?:s|ing|en)? |fell )?short of|south of|shy of|miss(?:es|ing|ed)?",
+        r"sub-?",
         r"[<＜]",
     )),
     ("=", (
@@ -74,7 +75,7 @@ _PATTERNS = [
 ]
 _THAN = re.compile(
     rf"(?<![\w'’])(?P<not>{_NOT}\s+(?:{unasked.HAVE}\s+)?(?:any\s+|much\s+)?)?"
-    rf"(?P<or>equal\s+to\s+or\s+)?(?P<comparative>{COMPARATIVE})\s+than"
+    rf"(?P<or>equal\s+to\s+or\s+)?(?P<comparative>{COMPARATIVE})\s+(?:than|then)"
     rf"(?P<equal>\s+or\s+equal\s+to)?{_FILLER}$",
     re.IGNORECASE,
 )
@@ -99,6 +100,7 @@ _MIRROR: dict[str, Operator] = {
     "<": ">", "＜": ">", ">": "<", "＞": "<", "<=": ">=", "=<": ">=", "≤": ">=", "⩽": ">=",
     ">=": "<=", "=>": "<=", "≥": "<=", "⩾": "<=",
 }  # fmt: skip
+_PLUS = re.compile(r"\+(?!\s*[\d.])")
 _NAMED = re.compile(r"\s(?:of\s)?[A-Za-z]+(?:\s[A-Za-z]+)?(?=\s+or\s)")
 _OPERATORS: dict[tuple[bool, bool], Operator] = {
     (True, False): ">", (False, False): "<", (True, True): ">=", (False, True): "<=",
@@ -132,13 +134,20 @@ def conditions(query: str) -> list[Condition]:
     return shared_units.share(query, found)
 
 
+def bound(text: str, quantity: Quantity) -> Operator | None:
+    """The operator that the words around a quantity of `text` state: ">" for "more than 500 people"."""
+    condition = _condition(text, quantity, 0)
+    return condition.operator if condition else None
+
+
 def _condition(query: str, quantity: Quantity, floor: int) -> Condition | None:
     start, end = quantity.span
     if quantity.is_range:
         opener = _RANGE.search(query, floor, start)
         return Condition("range", quantity, (opener.start() if opener else start, end))
-    if query[quantity.value_span[1] : quantity.value_span[1] + 1] == "+":  # "5+ years"
-        return Condition(">=", quantity, (start, max(end, quantity.value_span[1] + 1)))
+    for position in (quantity.value_span[1], end):
+        if _PLUS.match(query, position):  # "5+ years", "64GB+"
+            return Condition(">=", quantity, (start, max(end, position + 1)))
     if tail := _behind(query, quantity):
         return Condition(tail[0], quantity, (start, max(end, tail[1])))
     window = max(floor, start - 48)

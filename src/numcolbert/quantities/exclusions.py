@@ -31,6 +31,8 @@ _BLOCKED = re.compile(
   | (?=\d+\.\d+\.)(?!(?-ix:{LOCAL}))\d+(?:\.\d+){{2,}}\b  # 3.2.1, but not 1.000.000 €
   | \d+(?:[-–]\d+){{2,}}(?![\w.,%]\d|\d|%)  # 978-3-16-148410-0
   | \d['’]\s?\d{{1,2}}(?:["”″]|['’]{{2}})?(?!\d)  # 6'2"
+  | (?:1080|1440|2160|4320)[pi]\b  # lines of a picture
+  | (?:480|720)[pi]\s(?:videos?|streams?|displays?|screens?|web)
   | \d{{1,4}},\s\d{{1,5}}(?:[-–]\d{{1,5}})?\s\((?:19|20)\d\d\)  # J. Chem. 12, 345 (1998)
   | \d+(?:st|nd|rd|th)\b  # ordinals
   | 10\.\d{{4,}}/\S+  # a DOI
@@ -200,9 +202,10 @@ def _follows_name(text: str, start: int) -> bool:
 
 
 def is_named(text: str, start: int, noun: str, end: int) -> bool:
-    """Ends a name, before a verb taken for a noun: "the Cessna 172 seats 3", "Pixel 3 weighs"."""
-    verb = noun.rsplit(" ", 1)[-1] in VERBS or _NUMBER_AFTER.match(text, end) is not None
-    return verb and _follows_name(text, start)
+    """Part of a name, before a verb taken for a noun: "the Cessna 172 seats 3", "the 990 Pro drive holds"."""
+    *words, last = noun.split(" ")
+    verb, measured = last in VERBS, _NUMBER_AFTER.match(text, end) is not None
+    return (verb or measured) and (_follows_name(text, start) or (verb and measured and bool(words)))
 
 
 _PART_OF_NAME = re.compile(r"(?:[A-Z]{2,}/|(?<![A-Za-z.])[A-Z]\.)$")  # HTTP/2, H.264

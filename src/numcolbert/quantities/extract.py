@@ -35,6 +35,21 @@ _OF_ONE = re.compile(r"\s(?:of )?an?\s")
 _PART_OF_ONE = re.compile(r"half|an? \w+")
 _OF_THE = re.compile(r"\sof (?:the|my|his|her|its|our|your|their|these|those)(?=\s)")
 _STERLING = re.compile(r"£|\b(?:sterling|stg|pence|GBP|Bank of England)\b")
+_PRICED = re.compile(
+    r"\b(?:cost(?:s|ing)?|price[ds]?|pay(?:s|ing)?|paid|(?:sell(?:s|ing)?|sold)(?=\s+(?:at|for)\b)|worth|cheaper|"
+    r"expensive|spen[dt](?:s|ing)?|rents?|fees?|fares?|salar(?:y|ies)|wages?|budgets?|earn(?:s|ed|ing)?|charge[ds]?)"
+    r"(?:\s+(?:of|at|for|is|was|are|were|be|under|over|above|below|than|less|more|no|not|exceed(?:s|ing)?|about|"
+    r"around|only|just|up|to|from|between|an?|the|least|most|max|exactly|nearly|almost|roughly|range))*"
+    r"\s+(?:\d[\d,.]*(?:\s+(?:and|to|or)\s+|\s?[-–]\s?))?$",
+    re.IGNORECASE,
+)
+_ISOTOPES = frozenset({11, 13, 14, 18, 19})
+_WARM_BEFORE = re.compile(
+    r"\b(?P<bound>below|above|under|over|than|exceed(?:s|ing|ed)?|least|most|between|beneath)\s+$"
+    r"|\b(?:at|to|of|around|about|from|and|reach(?:es|ed)?|is|was|approximately|roughly|up to)\s+$"
+    r"|[<>≤≥~≈]\s?$|\d\s?°?[CF]\s?[/(]\s?$",
+    re.IGNORECASE,
+)
 _PORTION_AFTER = re.compile(
     r"[\s-](?:portion|serving|helping)s? of\b|(?:\sof(?: [\w-]+){1,5}?)?\s"
     r"(?:contains?|provides?|suppl(?:y|ies)|has|have|delivers?|yields?|gives?|holds?|brings?|adds?|offers?)\b"
@@ -186,7 +201,7 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
             item.scale = numbers.SCALES[scale["word"].lower()]
             at = item.end = item.value_end = scale.end()
     plain = surfaces.simple_unit(text, at)
-    if plain and plain.unit.name == "pound" and _is_sterling(text, plain):
+    if plain and plain.unit.name == "pound" and _is_sterling(text, item, plain):
         plain = UnitMatch(units.table().units["GBP"], plain.start, plain.end)
     match = surfaces.with_rates(text, plain) if plain else None
     if match and not _mistaken(text, item, match):
@@ -207,10 +222,12 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
     _read_count(text, item, at, loose)
 
 
-def _is_sterling(text: str, match: UnitMatch) -> bool:
-    """Whether "pounds" are money: the sentence speaks of sterling, and nothing is weighed in them."""
-    spelled = text[match.start : match.end].lower() in ("pound", "pounds")
-    return spelled and not text.startswith(" of ", match.end) and _STERLING.search(text) is not None
+def _is_sterling(text: str, item: Candidate, match: UnitMatch) -> bool:
+    """Whether "pounds" are money: they are paid, or the sentence has sterling and weighs nothing in them."""
+    if text[match.start : match.end].lower() not in ("pound", "pounds") or text.startswith(" of ", match.end):
+        return False
+    paid = _PRICED.search(text, max(0, item.start - 64), item.start)
+    return paid is not None or _STERLING.search(text) is not None
 
 
 def _read_count(text: str, item: Candidate, at: int, loose: bool) -> None:
@@ -247,6 +264,8 @@ def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
         if surface == "K":  # "at 300 K", but not "a 10 K run" or "10-K"
             following = _NEXT_WORD.match(text, match.end)
             return text[match.start - 1] != " " or bool(following and following[1].lower() not in NOT_COUNTED)
+        if surface in "CF" and attached and _is_warm(text, item, after):  # "400F", "below 8C"
+            return False
         if (surface in "CFP" and attached) or (surface == "U" and after[:1] == "."):
             return True  # "13C-urea", "19F", "2P reserves", "300 mln U.S. dlrs"
         if surface == "p" and (item.spelled or after.lstrip()[:1] in ("<", "=", ">", "≤")):
@@ -272,6 +291,14 @@ def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
         return True
     capitalised = item.spelled and item.start and text[item.start].isupper() and surface[0].isupper()
     return bool(capitalised) and not word.endswith("s")  # "Nine Mile Point"
+
+
+def _is_warm(text: str, item: Candidate, after: str) -> bool:
+    """Whether a letter tied to the number tells degrees: "roasted at 180C", not "13C" and "seat 30C"."""
+    if after[:1] == "-" or item.mantissa in _ISOTOPES:
+        return False
+    before = _WARM_BEFORE.search(text, max(0, item.start - 16), item.start)
+    return before is not None and (before["bound"] is not None or not 0 <= item.mantissa < 20)
 
 
 def _is_quantity(text: str, item: Candidate) -> bool:

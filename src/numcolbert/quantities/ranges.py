@@ -14,10 +14,13 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 # A change states two values, not a range: "rose 12 mln dlrs to 45 mln dlrs".
-_CHANGE = re.compile(
-    r"\b(?:rose|rise[sn]?|rising|fell|fall(?:s|ing|en)?|up|down|increas(?:ed?|es|ing)|decreas(?:ed?|es|ing)|"
+VERB_OF_CHANGE = (
+    r"rose|rise[sn]?|rising|fell|fall(?:s|ing|en)?|up|down|increas(?:ed?|es|ing)|decreas(?:ed?|es|ing)|"
     r"declin(?:ed?|es|ing)|drop(?:ped|s|ping)?|gr[eo]w|gain(?:s|ed)?|lost|lose|jumped|climbed|slid|slipped|added|"
-    r"advanced|eased|surged|plunged|soared|higher|lower|rais(?:ed|es|ing)|cut|reduced|improved|expanded|by|off)"
+    r"advanced|eased|surged|plunged|soared|higher|lower|rais(?:ed|es|ing)|cut|reduced|improved|expanded"
+)
+_CHANGE = re.compile(
+    rf"\b(?:{VERB_OF_CHANGE}|by|off)"
     r"\s+(?:by |about |around |approximately |nearly |almost |another |an? |some |slightly |roughly )*$",
     re.IGNORECASE,
 )

@@ -1,8 +1,9 @@
-"""The quantities of a query as thresholds: "2 hours 30 minutes" is one of them, not two."""
+"""Measures told in several units: "2 hours 30 minutes" is one threshold of a query, not two."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 from numcolbert.quantities import units
@@ -14,6 +15,8 @@ _NEXT_PART = re.compile(r"\s*(?P<joined>,?\s*(?:and\s+)?)")
 _LARGEST_STEP = 1500  # a mile has more feet: "5 miles, 300 feet" are a way and a climb
 _ADDED = frozenset({"time", "length", "mass", "volume"})
 """What is told in two units at once; money is too, but an amount of data is not."""
+_JOINED_IN_LISTS = frozenset({"year", "month", "week", "day", "hour", "minute", "foot", "pound", "stone"})
+"""What is followed by a comma or "and" when it goes on: "5 feet, 7 inches", "2 hours and 5 minutes"."""
 _BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
 _AND = re.compile(r"\s+and\s+")
 
@@ -23,20 +26,30 @@ def thresholds(query: str) -> list[Quantity]:
 
     `span` covers all parts, `value_span` and `unit_span` the first.
     """
-    found: list[Quantity] = []
-    compound = False
+    quantities = extract(query)
+    added = sums(query, quantities)
+    found = [quantity for quantity, _ in added]
+    return _ranges(query, found) if len(found) < len(quantities) else found
+
+
+def sums(text: str, quantities: Sequence[Quantity], *, lists: bool = False) -> list[tuple[Quantity, int]]:
+    """The quantities with the parts of compound measures added up, and of how many parts each is made.
+
+    `lists`: "5 km, 300 m and 100 m" may be three ways, as they are in a passage that tells several.
+    """
+    found: list[tuple[Quantity, int]] = []
     last: Quantity | None = None
-    for quantity in extract(query):
-        if last and _is_part(query, last, quantity):
-            found[-1] = _sum(found[-1], quantity)
-            compound = True
+    for quantity in quantities:
+        if last and _is_part(text, last, quantity, lists):
+            whole, parts = found[-1]
+            found[-1] = _sum(whole, quantity), parts + 1
         else:
-            found.append(quantity)
+            found.append((quantity, 1))
         last = quantity
-    return _ranges(query, found) if compound else found
+    return found
 
 
-def _is_part(query: str, first: Quantity, second: Quantity) -> bool:
+def _is_part(query: str, first: Quantity, second: Quantity, lists: bool) -> bool:
     """Whether the second is the rest that makes no whole unit of the first: "6 feet 2 inches"."""
     larger, smaller = _added_unit(first), _added_unit(second)
     if larger is None or smaller is None or larger.dimension != smaller.dimension:
@@ -46,7 +59,9 @@ def _is_part(query: str, first: Quantity, second: Quantity) -> bool:
     gap = _NEXT_PART.fullmatch(query, first.span[1], second.span[0])
     if gap is None or _is_tied(query, first) or _is_tied(query, second):
         return False
-    return not gap["joined"] or larger.factor / smaller.factor < _LARGEST_STEP
+    if not gap["joined"]:
+        return True
+    return larger.factor / smaller.factor < _LARGEST_STEP and (not lists or larger.name in _JOINED_IN_LISTS)
 
 
 def _is_tied(query: str, quantity: Quantity) -> bool:

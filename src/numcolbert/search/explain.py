@@ -73,7 +73,7 @@ def _explanation(
         relevance_without_gate=min(1.0, max(0.0, score_without_gate / len(plain))),
         tokens=tokens,
         conditions=conditions,
-        quantities=tuple(judge(quantities, conditions)),
-        satisfies=satisfied(quantities, conditions),
+        quantities=tuple(judge(document.text, quantities, conditions)),
+        satisfies=satisfied(document.text, quantities, conditions),
         metadata=document.metadata,
     )

@@ -50,7 +50,7 @@ def rerank(
                         relevance=prepared.relevance(score),
                         metadata=document.metadata,
                         quantities=quantities,
-                        satisfies=satisfied(quantities, conditions),
+                        satisfies=satisfied(document.text, quantities, conditions),
                     )
                 )
             progress.advance(len(window))

@@ -72,7 +72,7 @@ def _ranked(
                 relevance=query.relevance(score),
                 metadata=document.metadata,
                 quantities=quantities,
-                satisfies=satisfied(quantities, conditions),
+                satisfies=satisfied(document.text, quantities, conditions),
             )
         )
     return hits

@@ -55,7 +55,8 @@ async def search(body: schemas.SearchRequest, index: TheIndex, request: Request)
     results = await turns.search(
         index, body.query, body.k, where=body.where, verify=body.verify, gate=body.gate
     )
-    return schemas.search_response(results, [judge(hit.quantities, results.conditions) for hit in results])
+    judged = [judge(hit.text, hit.quantities, results.conditions) for hit in results]
+    return schemas.search_response(results, judged)
 
 
 @router.post("/explain")

@@ -88,6 +88,14 @@ def _document(
         )
         return
     key = _id_field(record, fields)
+    if key and isinstance(record[key], dict | list | bool):
+        told = json.dumps(record[key], ensure_ascii=False)
+        faults.at(
+            number,
+            f"has the id {told if len(told) < 60 else told[:57] + '...'} in its field '{key}'",
+            hint="an id is a text or a number; name the field that holds it with --id-field",
+        )
+        return
     rest = {k: v for k, v in record.items() if k not in (fields.text, key)}
     if isinstance(nested := rest.get("metadata"), dict):  # as the HTTP interface writes a document
         rest = {k: v for k, v in rest.items() if k != "metadata"} | nested

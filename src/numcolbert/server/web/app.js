@@ -16,7 +16,7 @@ function showProblem(error) {
 async function search() {
   const query = $("query").value.trim();
   const turn = ++state.latest;
-  if (!query) return showFailure({ message: "The query is empty.", hint: "write what you are looking for, for instance “bridges longer than 2 km”" });
+  if (!query) return showFailure({ message: "The query is empty.", hint: "write what you are looking for, for instance “lakes deeper than 1,000 feet”" });
   const body = { query, k: 10, where: $("where").value.trim() || null, verify: $("verify").checked };
   const gate = !$("ungated").checked;
   $("hits").setAttribute("aria-busy", "true");
