@@ -26,6 +26,8 @@ from numcolbert.data.thresholds import round_between
 from numcolbert.errors import ConflictError, InputError, UsageError
 from numcolbert.evaluate.trec import read_qrels
 from numcolbert.quantities import conditions, extract
+from numcolbert.train.benchmarks import read_benchmark as benchmark_to_rank
+from numcolbert.train.fingerprint import fingerprint
 
 SETTINGS = BenchmarkSettings(name="toy", queries=24, development=6, suite=4)
 
@@ -197,7 +199,9 @@ def test_the_command(pool: Pool, tmp_path: Path) -> None:
     arguments += ["--development", "3", "--suite", "2", "--json"]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["queries"] == 12
+    told = json.loads(done.stdout)
+    assert told["queries"] == 12
+    assert told["fingerprint"] == fingerprint(benchmark_to_rank(tmp_path / "out"))[:12]
     assert isinstance(CliRunner().invoke(app, arguments).exception, ConflictError)
 
 

@@ -622,12 +622,26 @@ def test_units_tied_to_the_number(text: str, value: float, unit: str) -> None:
     assert [(q.value, q.unit) for q in extract(text)] == [(value, unit)]
 
 
+@pytest.mark.parametrize("text", ["Serotypes 18C, 19F, and 23F.", "Strains 19F and 23F.", "Aimed at 1086C."])
+def test_a_label_with_a_letter_is_no_temperature(text: str) -> None:
+    assert all(q.dimension != "temperature" for q in extract(text))
+
+
+@pytest.mark.parametrize("text", ["Kept at 37C.", "A fever ≥40C.", "Bake at 220C/425F.", "≥38.0°C/37.5°C"])
+def test_labels_of_test_sets_know_no_temperature_by_a_letter_alone(text: str) -> None:
+    assert any(q.unit == "celsius" for q in extract(text))
+    assert all(q.unit != "celsius" for q in extract(text, for_labels=True))
+
+
 def test_both_scales_of_a_temperature() -> None:
     assert [q.unit for q in extract("Bake at 220C/425F.")] == ["celsius", "fahrenheit"]
     assert [q.unit for q in extract("Bake at 220C (425F).")] == ["celsius", "fahrenheit"]
 
 
-@pytest.mark.parametrize("text", ["They sold 15 in all.", "It took 5 in 2019.", "as others found.15 In 2019"])
+@pytest.mark.parametrize("text", [
+    "They sold 15 in all.", "It took 5 in 2019.", "as others found.15 In 2019", "It took 5in 2019.",
+    "70 workers per 100,000 in rural areas", "a mean of 2.11in the group",
+])  # fmt: skip
 def test_a_preposition_is_no_inch(text: str) -> None:
     assert all(q.unit != "inch" for q in extract(text))
 

@@ -170,7 +170,7 @@ def _stated(text: str) -> dict[str, list[float]]:
     from numcolbert.quantities import extract
 
     found: dict[str, list[float]] = {}
-    for q in extract(text):
+    for q in extract(text, for_labels=True):
         ends = [end for end in (q.base_low, q.base_high) if end is not None] or [q.base_value]
         found.setdefault(q.dimension, []).extend(ends)
     return found

@@ -131,7 +131,7 @@ def _sentences(
                 if digest in seen:
                     continue
                 seen.add(digest)
-                yield _Sentence(document.id, text, extract(text))
+                yield _Sentence(document.id, text, extract(text, for_labels=True))
 
 
 def _name(sentences: Sequence[_Sentence], parser: Parser) -> None:

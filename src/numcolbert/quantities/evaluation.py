@@ -154,7 +154,7 @@ def ours(loose: bool = True, *, whole: bool = False) -> Extractor:
                 q.value if q.high is None else q.high,
                 frozenset({name(text, q)}),
             )
-            for q in extract(text, loose=loose)
+            for q in extract(text, loose=loose, for_labels=not loose)
         ]
 
     return run

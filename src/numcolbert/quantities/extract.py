@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from numcolbert.quantities import before, counts, exclusions, numbers, ranges, surfaces, units
 from numcolbert.quantities.candidate import Candidate
@@ -46,10 +47,14 @@ _PRICED = re.compile(
 _ISOTOPES = frozenset({11, 13, 14, 18, 19})
 _WARM_BEFORE = re.compile(
     r"\b(?P<bound>below|above|under|over|than|exceed(?:s|ing|ed)?|least|most|between|beneath)\s+$"
-    r"|\b(?:at|to|of|around|about|from|and|reach(?:es|ed)?|is|was|approximately|roughly|up to)\s+$"
+    r"|\b(?:at|to|of|around|about|from|reach(?:es|ed)?|is|was|approximately|roughly|up to)\s+$"
+    r"|\b(?:between|from)\s+[-−]?\d[\d.]*\s?°?[CF]?\s+(?:and|to)\s+$"
     r"|[<>≤≥~≈]\s?$|\d\s?°?[CF]\s?[/(]\s?$",
     re.IGNORECASE,
 )
+_HOTTEST = 1000
+"""Above it, letters are labels ("1086C") unless a bound stands before."""
+_BOTH_SCALES = re.compile(r"/[\d.]+_(?:celsius|fahrenheit)$")  # "220C/425F" is no rate
 _PORTION_AFTER = re.compile(
     r"[\s-](?:portion|serving|helping)s? of\b|(?:\sof(?: [\w-]+){1,5}?)?\s"
     r"(?:contains?|provides?|suppl(?:y|ies)|has|have|delivers?|yields?|gives?|holds?|brings?|adds?|offers?)\b"
@@ -58,12 +63,19 @@ _PORTION_BEFORE = re.compile(r"\b(?:[Ii]n|[Ee]ating|[Ee]very|[Ee]ach)\s$")
 _LARGEST = 1e60  # beyond it digits are data, and a scale word could leave the range of floats
 
 
-def extract(text: str, *, loose: bool = False) -> list[Quantity]:
+class _Reading(NamedTuple):
+    loose: bool
+    for_labels: bool
+
+
+def extract(text: str, *, loose: bool = False, for_labels: bool = False) -> list[Quantity]:
     """The quantities of `text`, in order and without overlap, with exact character spans.
 
     `loose` also reads what is rarely meant as a measurement: "one solution", "millions of users",
-    "half of the patients".
+    "half of the patients". `for_labels` reads as the published test sets were labelled, so that mining gives
+    them again to the byte: without temperatures told by a letter alone ("37C", "220°C/425°F").
     """
+    reading = _Reading(loose, for_labels)
     finder = numbers.Finder(text)
     if not finder.any:
         return []
@@ -74,7 +86,7 @@ def extract(text: str, *, loose: bool = False) -> list[Quantity]:
         if text[match.start()].isdigit() and (end := exclusions.blocked_until(text, match.start())):
             position = end
             continue
-        item = _read(text, match, loose, found[-1] if found else None)
+        item = _read(text, match, reading, found[-1] if found else None)
         if item is not None:
             found.append(item)
             position = max(position, item.end, item.resume)
@@ -95,12 +107,12 @@ def _selected(text: str, found: list[Candidate]) -> Iterator[Candidate]:
             yield item
 
 
-def _read(text: str, match: re.Match[str], loose: bool, last: Candidate | None) -> Candidate | None:
+def _read(text: str, match: re.Match[str], reading: _Reading, last: Candidate | None) -> Candidate | None:
     """One number with its surroundings, or None if it is none."""
     start, end = match.span()
     groups = match.groupdict()
     if groups.get("loose"):
-        return _read_vague(text, match) if loose else None
+        return _read_vague(text, match, reading) if reading.loose else None
     if words := groups.get("words"):
         item = Candidate(start, end, start, end, numbers.words_value(words), spelled=True)
         item.hyphened = text[start - 1 : start] == "-"
@@ -119,7 +131,7 @@ def _read(text: str, match: re.Match[str], loose: bool, last: Candidate | None) 
             item.mantissa += numbers.FRACTION_WORDS[part[1]]
             item.end = item.value_end = part.end()
     _read_scale(text, item)
-    _read_unit(text, item, loose)
+    _read_unit(text, item, reading)
     if (
         words
         and item.unit is None
@@ -128,18 +140,18 @@ def _read(text: str, match: re.Match[str], loose: bool, last: Candidate | None) 
         and _PART_OF_ONE.fullmatch(words.lower())
     ):
         item.vague = True
-        return item if loose else None  # "a quarter of a loaf"
+        return item if reading.loose else None  # "a quarter of a loaf"
     return item
 
 
-def _read_vague(text: str, match: re.Match[str]) -> Candidate:
+def _read_vague(text: str, match: re.Match[str], reading: _Reading) -> Candidate:
     low, high = numbers.loose_values(match["loose"])
     start, end = match.start(), match.start() + len(match["loose"].rstrip())
     item = Candidate(
         start, end, start, end, low, high=high if high != low else None, vague=True, spelled=True
     )
     if item.high is not None:
-        _read_unit(text, item, True)
+        _read_unit(text, item, reading)
     return item
 
 
@@ -181,7 +193,7 @@ def _counts_in_millions(text: str, position: int) -> bool:
     return spelled or unit.unit.dimension.startswith("currency:")
 
 
-def _read_unit(text: str, item: Candidate, loose: bool) -> None:
+def _read_unit(text: str, item: Candidate, reading: _Reading) -> None:
     deviation = _PLUS_MINUS.match(text, item.end)
     at = deviation.end() if deviation else item.end
     if deviation:
@@ -204,7 +216,9 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
     if plain and plain.unit.name == "pound" and _is_sterling(text, item, plain):
         plain = UnitMatch(units.table().units["GBP"], plain.start, plain.end)
     match = surfaces.with_rates(text, plain) if plain else None
-    if match and not _mistaken(text, item, match):
+    if plain and match and not reading.for_labels and _BOTH_SCALES.search(match.unit.name):
+        match = plain
+    if match and not _mistaken(text, item, match, reading):
         item.unit, item.unit_span, item.end = match.unit, (match.start, match.end), match.end
         if match.unit.name == "metre" and _HOURS_BEFORE.search(text, max(0, item.start - 6), item.start):
             item.unit = units.table().units["minute"]  # "7h 30m"
@@ -219,7 +233,7 @@ def _read_unit(text: str, item: Candidate, loose: bool) -> None:
     if not item.spelled and (inverse := surfaces.inverse_unit(text, at)):
         item.unit, item.unit_span, item.end = inverse.unit, (at, inverse.end), inverse.end
         return
-    _read_count(text, item, at, loose)
+    _read_count(text, item, at, reading.loose)
 
 
 def _is_sterling(text: str, item: Candidate, match: UnitMatch) -> bool:
@@ -255,7 +269,7 @@ def _read_count(text: str, item: Candidate, at: int, loose: bool) -> None:
     item.unit, item.unit_span, item.end = counted.unit, (begin, counted.end), counted.end
 
 
-def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
+def _mistaken(text: str, item: Candidate, match: UnitMatch, reading: _Reading) -> bool:
     """Surfaces that are units only in the right company."""
     surface = text[match.start : match.end]
     attached = match.start == item.end
@@ -264,8 +278,8 @@ def _mistaken(text: str, item: Candidate, match: UnitMatch) -> bool:
         if surface == "K":  # "at 300 K", but not "a 10 K run" or "10-K"
             following = _NEXT_WORD.match(text, match.end)
             return text[match.start - 1] != " " or bool(following and following[1].lower() not in NOT_COUNTED)
-        if surface in "CF" and attached and _is_warm(text, item, after):  # "400F", "below 8C"
-            return False
+        if surface in "CF" and attached and not reading.for_labels and _is_warm(text, item, after):
+            return False  # "400F", "below 8C"
         if (surface in "CFP" and attached) or (surface == "U" and after[:1] == "."):
             return True  # "13C-urea", "19F", "2P reserves", "300 mln U.S. dlrs"
         if surface == "p" and (item.spelled or after.lstrip()[:1] in ("<", "=", ">", "≤")):
@@ -297,8 +311,9 @@ def _is_warm(text: str, item: Candidate, after: str) -> bool:
     """Whether a letter tied to the number tells degrees: "roasted at 180C", not "13C" and "seat 30C"."""
     if after[:1] == "-" or item.mantissa in _ISOTOPES:
         return False
-    before = _WARM_BEFORE.search(text, max(0, item.start - 16), item.start)
-    return before is not None and (before["bound"] is not None or not 0 <= item.mantissa < 20)
+    before = _WARM_BEFORE.search(text, max(0, item.start - 32), item.start)
+    usual = item.mantissa < 0 or 20 <= item.mantissa < _HOTTEST
+    return before is not None and (usual or before["bound"] is not None)
 
 
 def _is_quantity(text: str, item: Candidate) -> bool:

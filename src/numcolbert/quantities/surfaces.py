@@ -32,7 +32,9 @@ _NOTED = re.compile(r"([A-Za-zµμ]+)(\d+)")
 _SIGNS = frozenset("¥₩₺₪₱₦₫₽₹฿₴₸₾₡₲")
 # Symbols that are ordinary words or labels when they stand apart from the number.
 _ATTACHED_ONLY = frozenset({"A", "B", "N", "T", "b", "c", "t", "x", "×"})
-_IN = re.compile(r"in(?![\w/])")
+_IN = re.compile(
+    r"in(?![\w/]|\s(?:the|an?|all|both|each|our|its|their|this|that|these|those|which|whom|(?:19|20)\d\d)\b)"
+)
 _FEET_BEFORE = re.compile(r"\d ?(?:ft|feet|foot)\.? \d{1,2}(?:\.\d)?$")
 
 
@@ -102,7 +104,8 @@ def simple_unit(text: str, start: int) -> UnitMatch | None:
 
 def _inches(text: str, start: int, begin: int) -> UnitMatch | None:
     """The word "in" where it is no preposition: "a 15in screen", "6 ft 2 in"."""
-    told = begin == start or _FEET_BEFORE.search(text, max(0, start - 16), start)
+    attached = begin == start and text[start - 1 : start].isdigit()
+    told = attached or _FEET_BEFORE.search(text, max(0, start - 16), start)
     if not told or not _IN.match(text, begin):
         return None
     return UnitMatch(units.table().units["inch"], begin, begin + 2)
@@ -118,8 +121,8 @@ def _denominator(text: str, start: int, *, slash: bool, article: bool) -> tuple[
     if found and found.start == unit_at:
         if article and found.unit.name not in RATE_NOUNS and found.unit.dimension != "time":
             return None
-        if found.unit.dimension == "percent" or (slash and amount and found.unit.dimension == "temperature"):
-            return None  # a list: "21%/79%/0%", "220C/425F"
+        if found.unit.dimension == "percent":  # a list: "21%/79%/0%"
+            return None
         unit = units.times(float(amount[1].replace(",", "")), found.unit) if amount else found.unit
         return unit, found.end
     if not article and (noted := _noted_unit(text, unit_at)):

@@ -33,14 +33,18 @@ def benchmark(
     from numcolbert.data.benchmark_files import QUERIES, write
     from numcolbert.data.pool import Pool
     from numcolbert.files import refuse_existing
+    from numcolbert.train.benchmarks import read_benchmark
+    from numcolbert.train.fingerprint import fingerprint
 
     refuse_existing(output, "folder", overwrite=overwrite, mark=QUERIES)
     settings = BenchmarkSettings(name=name, queries=queries, development=development, suite=suite, seed=seed)
     mined = Pool.load(pool)
     counts = write(mined, build(mined, settings), output, overwrite=overwrite)
+    counts["fingerprint"] = fingerprint(read_benchmark(output))[:12]  # as reports give it
     if json:
         print_json(counts)
     else:
-        rows = [(key, value) for key, value in counts.items() if key != "suites"]
+        rows = [(key, value) for key, value in counts.items() if key not in ("suites", "fingerprint")]
         rows += [(f"suite {key}", value) for key, value in counts["suites"].items()]
+        rows.append(("fingerprint", counts["fingerprint"]))
         print_table(["", "count"], rows)
