@@ -21,7 +21,8 @@ from numcolbert.train.padded import all_rows
 from numcolbert.train.text_reader import TextReader
 
 TOKENS_AT_ONCE = 32_768
-MATRIX_ELEMENTS = 1 << 28
+MATRIX_ELEMENTS = {"cuda": 1 << 28, "cpu": 1 << 21}
+"""Entries of the token matrix held at once: what keeps a GPU busy, and what stays in a processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -138,19 +139,21 @@ def score_all(queries: EncodedQueries, weights: Sequence[Tensor], groups: Sequen
     count = int(queries.query.max()) + 1 if len(queries.query) else 0
     size = sum(len(group.documents) for group in groups)
     scores = [torch.zeros(count, size, device=device) for _ in weights]
+    elements = MATRIX_ELEMENTS["cuda" if device.type == "cuda" else "cpu"]
     with torch.no_grad(), Progress("score", size, "documents") as progress:
         for group in groups:
             length, dim = group.vectors.shape[1:]
-            at_once = max(1, MATRIX_ELEMENTS // (len(queries.query) * length))
+            at_once = max(1, elements // max(1, len(queries.query) * length))
+            right = queries.vectors.to(group.vectors.dtype).T  # [dim, tokens]
             for start in range(0, len(group.documents), at_once):
                 part = group.vectors[start : start + at_once]
                 rows = torch.from_numpy(group.documents[start : start + at_once]).to(device)
-                left = queries.vectors.to(part.dtype)
-                similarity = left @ part.reshape(-1, dim).T  # [tokens, documents * length]
-                best = similarity.view(len(left), len(rows), length).amax(dim=-1).float()
+                # Query tokens last: the maximum then runs over whole rows, many entries at a time.
+                similarity = part.reshape(-1, dim) @ right  # [documents * length, tokens]
+                best = similarity.view(len(rows), length, -1).amax(dim=1).float()  # [documents, tokens]
                 for weight, score in zip(weights, scores, strict=True):
-                    part_sum = torch.zeros(count, len(rows), device=device)
-                    score[:, rows] = part_sum.index_add_(0, queries.query, best * weight[:, None])
+                    part_sum = torch.zeros(len(rows), count, device=device)
+                    score[:, rows] = part_sum.index_add_(1, queries.query, best * weight).T
                 progress.advance(len(rows))
     return scores
 
