@@ -25,7 +25,14 @@ from numcolbert.model.checkpoint import (
 from numcolbert.train.benchmarks import read_attributes, read_benchmark, read_corpus, write_run
 from numcolbert.train.evaluate import Ranker, collect, detector_measures, evaluate, main, save_results
 from numcolbert.train.measures import MEASURES, mean_measures
-from numcolbert.train.ranking import encode_documents, encode_queries, score_all, tokenise
+from numcolbert.train.ranking import (
+    BLOCKS,
+    Blocks,
+    encode_documents,
+    encode_queries,
+    score_all,
+    tokenise,
+)
 from numcolbert.train.reranking import read_candidates
 
 
@@ -78,6 +85,25 @@ def test_scores_equal_the_models_own_similarity(model: Any) -> None:
     torch.testing.assert_close(gated, expected, atol=1e-4, rtol=1e-4)
     plain = model.similarity(model.encode(queries, prompt_name="query"), model.encode_document(texts))
     torch.testing.assert_close(ungated, plain, atol=1e-4, rtol=1e-4)
+
+
+def test_scores_do_not_depend_on_how_much_is_computed_at_once(
+    model: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranker = Ranker.of(model)
+    texts = ["the dose was 25 mg", "a report", "the income", "the revenue was 4 dollars in the report"]
+    groups = encode_documents(
+        ranker.encoder, tokenise(ranker.reader, texts), ranker.device, store=torch.float32
+    )
+    encoded = encode_queries(
+        ranker.encoder, ranker.gate, ranker.reader, ["revenue above 4 dollars", "dose"], ranker.device
+    )
+    weights = [encoded.gates, torch.ones_like(encoded.gates)]
+    whole = score_all(encoded, weights, groups)
+    for elements, query_tokens in ((1, 1), (64, 3), (1 << 21, 5)):
+        monkeypatch.setitem(BLOCKS, "cpu", Blocks(elements, query_tokens))
+        for there, expected in zip(score_all(encoded, weights, groups), whole, strict=True):
+            torch.testing.assert_close(there, expected, atol=1e-5, rtol=1e-5)
 
 
 def test_evaluation_from_the_command_line(

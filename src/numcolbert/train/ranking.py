@@ -21,8 +21,18 @@ from numcolbert.train.padded import all_rows
 from numcolbert.train.text_reader import TextReader
 
 TOKENS_AT_ONCE = 32_768
-MATRIX_ELEMENTS = {"cuda": 1 << 28, "cpu": 1 << 21}
-"""Entries of the token matrix held at once: what keeps a GPU busy, and what stays in a processor's cache."""
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """How much of the matrix of all tokens is computed at once."""
+
+    elements: int
+    query_tokens: int
+
+
+BLOCKS = {"cuda": Blocks(1 << 28, 1 << 62), "cpu": Blocks(1 << 21, 1 << 13)}
+"""What keeps a GPU busy, and what stays in a processor's cache."""
 
 
 @dataclass(frozen=True)
@@ -139,23 +149,31 @@ def score_all(queries: EncodedQueries, weights: Sequence[Tensor], groups: Sequen
     count = int(queries.query.max()) + 1 if len(queries.query) else 0
     size = sum(len(group.documents) for group in groups)
     scores = [torch.zeros(count, size, device=device) for _ in weights]
-    elements = MATRIX_ELEMENTS["cuda" if device.type == "cuda" else "cpu"]
+    blocks = BLOCKS["cuda" if device.type == "cuda" else "cpu"]
     with torch.no_grad(), Progress("score", size, "documents") as progress:
         for group in groups:
-            length, dim = group.vectors.shape[1:]
-            at_once = max(1, elements // max(1, len(queries.query) * length))
-            right = queries.vectors.to(group.vectors.dtype).T  # [dim, tokens]
+            tokens = queries.vectors.to(group.vectors.dtype).split(blocks.query_tokens)
+            widest = max(map(len, tokens), default=0)
+            at_once = max(1, blocks.elements // max(1, widest * group.vectors.shape[1]))
             for start in range(0, len(group.documents), at_once):
                 part = group.vectors[start : start + at_once]
                 rows = torch.from_numpy(group.documents[start : start + at_once]).to(device)
-                # Query tokens last: the maximum then runs over whole rows, many entries at a time.
-                similarity = part.reshape(-1, dim) @ right  # [documents * length, tokens]
-                best = similarity.view(len(rows), length, -1).amax(dim=1).float()  # [documents, tokens]
+                best = torch.cat([_best_matches(part, some) for some in tokens], dim=1)
                 for weight, score in zip(weights, scores, strict=True):
                     part_sum = torch.zeros(len(rows), count, device=device)
                     score[:, rows] = part_sum.index_add_(1, queries.query, best * weight).T
                 progress.advance(len(rows))
     return scores
+
+
+def _best_matches(documents: Tensor, tokens: Tensor) -> Tensor:
+    """[documents, length, dim] and [tokens, dim] to [documents, tokens] float32.
+
+    Query tokens come last: the maximum then runs over whole rows, many entries at a time.
+    """
+    count, length, dim = documents.shape
+    similarity = documents.reshape(-1, dim) @ tokens.T  # [documents * length, tokens]
+    return similarity.view(count, length, -1).amax(dim=1).float()
 
 
 def best_documents(
