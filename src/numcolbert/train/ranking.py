@@ -152,7 +152,7 @@ def score_all(queries: EncodedQueries, weights: Sequence[Tensor], groups: Sequen
     blocks = BLOCKS["cuda" if device.type == "cuda" else "cpu"]
     with torch.no_grad(), Progress("score", size, "documents") as progress:
         for group in groups:
-            tokens = queries.vectors.to(group.vectors.dtype).split(blocks.query_tokens)
+            tokens = torch.split(queries.vectors.to(group.vectors.dtype), blocks.query_tokens)
             widest = max(map(len, tokens), default=0)
             at_once = max(1, blocks.elements // max(1, widest * group.vectors.shape[1]))
             for start in range(0, len(group.documents), at_once):
