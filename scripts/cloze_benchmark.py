@@ -12,21 +12,18 @@ those pairs before.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
+from cloze import taken_out
 from numcolbert.errors import ConflictError, InputError, UsageError
 from numcolbert.evaluate.trec import Qrels
 from numcolbert.files import refuse_existing, require_file, text_lines
 from numcolbert.program import parser_of, positive, program
 from numcolbert.reproduce.imported import write_benchmark
 
-_END = re.compile(r"(?<=\w[.!?])\s+(?=[A-Z])|\s+[.!?]\s+(?=[A-Z])")
-SHORTEST, LONGEST = 8, 24
-"""Words of a sentence that asks."""
 SEED = 1
 
 
@@ -40,20 +37,6 @@ def passages(path: Path) -> Iterator[str]:
                 f"Line {number} of '{path}' is no passage.", hint='write {"text": "..."}, one passage a line'
             ) from error
         yield " ".join(text.split())
-
-
-def taken_out(passage: str, random: Random) -> tuple[str, str] | None:
-    """A sentence behind the first one, which names the subject, and what is left; None where none can ask."""
-    sentences = _END.split(passage)
-    fit = [
-        n
-        for n, sentence in enumerate(sentences)
-        if n and SHORTEST <= len(sentence.split()) <= LONGEST and not any(map(str.isdigit, sentence))
-    ]
-    if not fit:
-        return None
-    chosen = random.choice(fit)
-    return sentences[chosen], " . ".join(s for n, s in enumerate(sentences) if n != chosen)
 
 
 @program

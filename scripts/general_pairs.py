@@ -1,10 +1,14 @@
 """Turn question-answering collections into retrieval pairs for joint training.
 
-    python scripts/general_pairs.py squad.jsonl.xz medquad.jsonl.xz -o pairs.jsonl.xz [--development FOLDER]
+    python scripts/general_pairs.py squad.jsonl.xz medquad.jsonl.xz -o pairs.jsonl.xz [--sentences]
+        [--development FOLDER]
 
 Reads lines of {"text", "questions": [...]} (a paragraph and its questions) and of {"q", "a"} (a question and
 its answer), and writes {"query", "positive"}, compressed as .xz. Passages are cut to the length that
 sentences are searched at.
+
+With --sentences each passage is also asked for by one of its own sentences, without which it then stands in
+the pair: people search with statements too, and a model that was taught by questions alone knows only those.
 
 With --development the questions of some passages (--held-out of them, drawn with a fixed seed) and these
 passages are left out of the pairs. They become a benchmark over all passages: models can then be chosen by
@@ -20,6 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
+from cloze import taken_out
 from numcolbert.errors import ConflictError, InputError, UsageError
 from numcolbert.evaluate.trec import Qrels
 from numcolbert.files import refuse_existing, replacing_file, require_file, text_lines
@@ -27,12 +32,17 @@ from numcolbert.program import parser_of, positive, program
 from numcolbert.reproduce.imported import write_benchmark
 
 Pair = tuple[str, str]
-"""A question and a passage that answers it."""
+"""A question, or a sentence that asks, and a passage that answers it."""
 SEED = 1
 HELD_OUT = 0.05
 
 
-def pairs(path: Path, words: int) -> Iterator[Pair]:
+def cut(passage: str, words: int) -> str:
+    return " ".join(passage.split()[:words])
+
+
+def pairs(path: Path) -> Iterator[Pair]:
+    """Each question with the whole passage."""
     for number, line in text_lines(require_file(path, "collection")):
         try:
             row = json.loads(line)
@@ -41,7 +51,7 @@ def pairs(path: Path, words: int) -> Iterator[Pair]:
             )
             if not isinstance(questions, list):  # a text would be taken for one question a letter
                 raise TypeError(questions)
-            passage = " ".join(passage.split()[:words])
+            passage = " ".join(passage.split())
             asked = [question.strip() for question in questions]
             "".join([passage, *asked]).encode()
         except UnicodeEncodeError as error:
@@ -57,6 +67,12 @@ def pairs(path: Path, words: int) -> Iterator[Pair]:
         for question in asked:
             if passage and question:
                 yield question, passage
+
+
+def asked_by_sentences(passages: Iterable[str]) -> Iterator[Pair]:
+    """A sentence of each whole passage that has a fit one, with the rest of it."""
+    random = Random(SEED)
+    return (taken for passage in dict.fromkeys(passages) if (taken := taken_out(passage, random)))
 
 
 def held_out(known: Iterable[Pair], share: float) -> set[str]:
@@ -103,6 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("collections", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--words", type=positive, default=90, help="passages are cut after this many words")
+    parser.add_argument("--sentences", action="store_true", help="passages are asked for by sentences too")
     parser.add_argument("--development", type=Path, metavar="FOLDER", help="a benchmark of what is held out")
     parser.add_argument("--held-out", type=float, help=f"share of the passages; {HELD_OUT}")
     parser.add_argument("--overwrite", action="store_true", help="replace pairs and benchmark")
@@ -116,19 +133,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not 0 < share < 1:
         parser.error("--held-out lies between 0 and 1")
     refuse_places(chosen.collections, chosen.output, chosen.development, overwrite=chosen.overwrite)
-    known = [pair for collection in chosen.collections for pair in pairs(collection, chosen.words)]
-    if not known:
+    whole = [pair for collection in chosen.collections for pair in pairs(collection)]
+    if not whole:
         raise InputError("The collections hold no question with a passage.", hint="are they the right files?")
+    known = [(question, cut(passage, chosen.words)) for question, passage in whole]
     asked = held_out(known, share) if chosen.development else set()
     if chosen.development and not asked:
         raise UsageError(f"A share of {share} holds no question out.", hint="raise it with --held-out")
     answers = {passage for question, passage in known if question in asked}
-    kept = [(q, passage) for q, passage in known if q not in asked and passage not in answers]
+    kept = [pair for pair in whole if pair[0] not in asked and cut(pair[1], chosen.words) not in answers]
     if not kept:
         raise UsageError(f"A share of {share} leaves no pair.", hint="lower it with --held-out")
+    if chosen.sentences:
+        kept = [*kept, *asked_by_sentences(passage for _, passage in kept)]
     with replacing_file(chosen.output) as aside, lzma.open(aside, "wt", encoding="utf-8") as out:
         for question, passage in kept:
-            pair = {"query": question, "positive": passage}
+            pair = {"query": question, "positive": cut(passage, chosen.words)}
             out.write(json.dumps(pair, ensure_ascii=False) + "\n")
         if chosen.development:
             write_development(chosen.development, known, asked, overwrite=chosen.overwrite)

@@ -212,6 +212,43 @@ def test_held_out_questions_are_a_benchmark_and_no_pairs(script: Script, tmp_pat
     assert making.main([*command, "--overwrite"]) == 0 and out.read_bytes() == before, "drawn with a seed"
 
 
+def test_passages_are_asked_for_by_their_sentences_too(script: Script, tmp_path: Path) -> None:
+    source, out, folder = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl.xz", tmp_path / "development"
+    first, short, numbered = "{n} is the first of them.", "Too short to ask.", "It had 12 of these in 1887."
+    fit = "Every summer a festival of old songs fills the narrow streets of {n}."
+    texts = [" ".join([first, numbered, fit, short]).format(n=f"Town{n:c}") for n in range(65, 75)]
+    rows = [{"text": text, "questions": [f"where is {n}?", f"what is {n}?"]} for n, text in enumerate(texts)]
+    rows.append({"text": f"Nothing here asks. {short} {numbered}", "questions": ["what asks?"]})
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = [
+        str(source),
+        "-o",
+        str(out),
+        "--development",
+        str(folder),
+        "--held-out",
+        "0.2",
+        "--words",
+        "13",
+    ]
+    assert script("general_pairs").main([*command, "--sentences"]) == 0
+    with lzma.open(out, "rt") as file:
+        kept = [json.loads(line) for line in file]
+    questions = [pair for pair in kept if pair["query"].endswith("?")]
+    sentences = [pair for pair in kept if pair not in questions]
+    towns = {pair["positive"].split()[0] for pair in questions if pair["positive"].startswith("Town")}
+    assert {pair["positive"].split()[0] for pair in sentences} == towns, (
+        "once each, and none that is held out"
+    )
+    assert len(sentences) == len(towns) < len(texts)
+    for pair in sentences:
+        town = pair["positive"].split()[0]
+        assert pair["query"] == fit.format(n=town)
+        assert pair["positive"] == f"{first.format(n=town)} {numbered}", (
+            "taken out of the whole, and cut then"
+        )
+
+
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
     """A benchmark of 50 passages, whose development queries share its corpus."""

@@ -1,0 +1,34 @@
+"""A passage asked for by one of its own sentences: ordinary search that needs no questions."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+_END = re.compile(r"(?<=\w[.!?])\s+(?=[A-Z])|\s+[.!?]\s+(?=[A-Z])")
+SHORTEST, LONGEST = 8, 24
+"""Words of a sentence that asks."""
+
+
+def taken_out(passage: str, random: Random) -> tuple[str, str] | None:
+    """A sentence behind the first one, which names the subject, and what is left; None where none can ask.
+
+    Sentences with digits ask nothing: whatever a model makes of numbers, this is about words.
+    """
+    ends = list(_END.finditer(passage))
+    starts = [0, *(end.end() for end in ends)]
+    stops = [*(end.start() for end in ends), len(passage)]
+    fit = [
+        n
+        for n, (start, stop) in enumerate(zip(starts, stops, strict=True))
+        if n and _can_ask(passage[start:stop])
+    ]
+    if not fit:
+        return None
+    n = random.choice(fit)
+    rest = passage[: starts[n]] + passage[starts[n + 1] :] if n < len(ends) else passage[: stops[n - 1]]
+    return passage[starts[n] : stops[n]], rest
+
+
+def _can_ask(sentence: str) -> bool:
+    return SHORTEST <= len(sentence.split()) <= LONGEST and not any(map(str.isdigit, sentence))
