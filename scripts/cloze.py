@@ -10,6 +10,11 @@ SHORTEST, LONGEST = 8, 24
 """Words of a sentence that asks."""
 
 
+def cut(passage: str, words: int) -> str:
+    """The first words of a passage; a sentence is taken out before, wherever it stands."""
+    return " ".join(passage.split()[:words])
+
+
 def taken_out(passage: str, random: Random) -> tuple[str, str] | None:
     """A sentence behind the first one, which names the subject, and what is left; None where none can ask.
 

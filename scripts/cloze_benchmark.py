@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-from cloze import taken_out
+from cloze import cut, taken_out
 from numcolbert.errors import ConflictError, InputError, UsageError
 from numcolbert.evaluate.trec import Qrels
 from numcolbert.files import refuse_existing, require_file, text_lines
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             query = f"q{number:05}"
             queries[query], passage = asked
             qrels[query] = {name: 1}
-        corpus[name] = " ".join(passage.split()[: chosen.words])
+        corpus[name] = cut(passage, chosen.words)
     if len(queries) < chosen.queries:
         raise InputError(
             f"'{chosen.collection}' has sentences to ask with in {len(queries)} of {len(corpus)} passages.",

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from random import Random
 
-from cloze import taken_out
+from cloze import cut, taken_out
 from numcolbert.errors import ConflictError, InputError, UsageError
 from numcolbert.evaluate.trec import Qrels
 from numcolbert.files import refuse_existing, replacing_file, require_file, text_lines
@@ -35,10 +35,6 @@ Pair = tuple[str, str]
 """A question, or a sentence that asks, and a passage that answers it."""
 SEED = 1
 HELD_OUT = 0.05
-
-
-def cut(passage: str, words: int) -> str:
-    return " ".join(passage.split()[:words])
 
 
 def pairs(path: Path) -> Iterator[Pair]:

@@ -220,33 +220,21 @@ def test_passages_are_asked_for_by_their_sentences_too(script: Script, tmp_path:
     rows = [{"text": text, "questions": [f"where is {n}?", f"what is {n}?"]} for n, text in enumerate(texts)]
     rows.append({"text": f"Nothing here asks. {short} {numbered}", "questions": ["what asks?"]})
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    command = [
-        str(source),
-        "-o",
-        str(out),
-        "--development",
-        str(folder),
-        "--held-out",
-        "0.2",
-        "--words",
-        "13",
-    ]
-    assert script("general_pairs").main([*command, "--sentences"]) == 0
+    held_out = ["--development", str(folder), "--held-out", "0.2"]
+    command = [str(source), "-o", str(out), "--sentences", "--words", "13", *held_out]
+    assert script("general_pairs").main(command) == 0
     with lzma.open(out, "rt") as file:
         kept = [json.loads(line) for line in file]
     questions = [pair for pair in kept if pair["query"].endswith("?")]
     sentences = [pair for pair in kept if pair not in questions]
     towns = {pair["positive"].split()[0] for pair in questions if pair["positive"].startswith("Town")}
-    assert {pair["positive"].split()[0] for pair in sentences} == towns, (
-        "once each, and none that is held out"
-    )
+    assert {pair["positive"].split()[0] for pair in sentences} == towns, "none that is held out"
     assert len(sentences) == len(towns) < len(texts)
     for pair in sentences:
         town = pair["positive"].split()[0]
         assert pair["query"] == fit.format(n=town)
-        assert pair["positive"] == f"{first.format(n=town)} {numbered}", (
-            "taken out of the whole, and cut then"
-        )
+        # The sentence stands behind the words that are kept.
+        assert pair["positive"] == f"{first.format(n=town)} {numbered}"
 
 
 @pytest.fixture
