@@ -241,7 +241,8 @@ def test_long_trainings_are_averaged_with_their_start(planning: ModuleType, plan
 
 
 def test_joint_training_starts_from_general_search_or_has_it_for_a_teacher(plan: Any) -> None:
-    trainings = [run for run in plan.runs if run.name.startswith("joint-") and run.recipe]
+    named = {run for run in plan.runs if run.recipe and run.name.startswith("joint-")}
+    trainings = named | {run for run in plan.runs if run.recipe == "joint-further"}
     assert len(trainings) == 6
     for joint in trainings:
         recipe = _recipe(plan, joint)
