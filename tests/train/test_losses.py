@@ -413,6 +413,35 @@ def test_keep_losses_follow_their_formula(seed: int, of_numbers: bool) -> None:
     assert moved.nonzero().flatten().tolist() == counted  # the other queries are free to move
 
 
+@pytest.mark.parametrize("answers", [0.0, 0.25, 1.0])
+@examples(20)
+@given(seed=seeds)
+def test_answers_weigh_general_questions_among_all(seed: int, answers: float) -> None:
+    encoded, labels = toy_batch(seed)
+    shape = (len(encoded.queries), len(encoded.documents))
+    scores = torch.randn(shape, generator=torch.Generator().manual_seed(seed))
+    encoded.scores = scores.clone().requires_grad_()
+    settings = LossSettings(
+        contrastive=0.0, detection=0.0, properties=0.0, retrieval_temperature=0.3, answers=answers
+    )
+    loss = NumColBERTLoss(settings, DIM, UNITS)(encoded, labels).total
+    conditional = set(labels.conditions.query.tolist())
+    weights = [1.0 if query in conditional else answers for query in range(shape[0])]
+    total = 0.0
+    for query, weight in enumerate(weights):
+        logits = (scores[query] / (0.3 * int(encoded.query_mask[query].sum()))).tolist()
+        rivals = (
+            logits
+            if labels.candidates is None
+            else [logit for logit, kept in zip(logits, labels.candidates[query], strict=True) if kept]
+        )
+        total += weight * (math.log(sum(map(math.exp, rivals))) - logits[int(labels.target[query])])
+    assert loss.item() == pytest.approx(total / max(sum(weights), 1e-6), rel=1e-4, abs=1e-6)
+    loss.backward()
+    moved = encoded.scores.grad.abs().sum(dim=1) > 0  # type: ignore[union-attr]
+    assert moved.tolist() == [weight > 0 for weight in weights]
+
+
 def test_mention_vector_is_the_mean_of_its_tokens() -> None:
     encoded, labels = toy_batch(0)
     c = labels.conditions

@@ -96,6 +96,8 @@ def test_a_recipe_extends_the_one_beside_it(tmp_path: Path) -> None:
         ("data.quantities=-1", "must be positive"),
         ('name=""', "leave it out, or name the run's folder"),
         ("model.teacher=backbone", "set loss.keep, or leave model.teacher out"),
+        ("loss.answers=-1", "must not be negative"),
+        ("loss.answers=0", "set loss.keep, or leave loss.answers out"),
     ],
 )
 def test_a_wrong_recipe_names_the_fix(change: str, words: str) -> None:

@@ -49,6 +49,8 @@ class LossSettings:
     """Of the rankings that `model.teacher` gives general questions."""
     keep_numbers: float = 0.0
     """Of the rankings that the model training began with gives questions with a condition."""
+    answers: float = 1.0
+    """Of general questions within the retrieval loss; with 0 `model.teacher` alone ranks their answers."""
     positives: Strategy = "unit"
     unit_match: Literal["unit", "dimension"] = "unit"
     contrast: Literal["all", "comparable"] = "all"
@@ -76,6 +78,7 @@ def retrieval_loss(
     divisor: Tensor | float,
     candidates: Tensor | None = None,
     *,
+    weights: Tensor | None = None,
     temperature: float = 0.02,
 ) -> Tensor:
     """Cross-entropy over MaxSim scores:  `-log softmax(S / (divisor temperature))[target]`, mean of queries.
@@ -86,13 +89,17 @@ def retrieval_loss(
     | `target` | [B] | column of each query's own positive |
     | `divisor` | [B] or one number | \\|Q\\|, the sum of the gates, or 1: see `LossSettings.divisor` |
     | `candidates` | [B, D] | false for documents left out: known answers of the query |
+    | `weights` | [B] | of each query in the mean; all alike if left out |
 
     A divisor of 1 is a sum over some twenty tokens divided by 0.02, which saturates the softmax.
     """
     logits = _logits(scores, divisor, temperature)
     if candidates is not None:
         logits = logits.masked_fill(~candidates, float("-inf"))
-    return F.cross_entropy(logits, target)
+    if weights is None:
+        return F.cross_entropy(logits, target)
+    losses = F.cross_entropy(logits, target, reduction="none")
+    return (losses * weights).sum() / weights.sum().clamp(min=1e-6)
 
 
 def _logits(scores: Tensor, divisor: Tensor | float, temperature: float) -> Tensor:
@@ -248,11 +255,13 @@ class NumColBERTLoss(nn.Module):
         if scores is None:
             scores = maxsim(batch.queries, batch.documents, batch.query_mask, batch.document_mask)
         divisor = self._divisor(batch)
+        conditional = condition_counts(labels.conditions, len(scores)) > 0
         retrieval = retrieval_loss(
             scores,
             labels.target,
             divisor,
             labels.candidates,
+            weights=None if s.answers == 1 else s.answers + (1 - s.answers) * conditional.float(),
             temperature=s.retrieval_temperature,
         )
         total = s.retrieval * retrieval
@@ -301,7 +310,6 @@ class NumColBERTLoss(nn.Module):
             )
             total = total + s.concept * concept
             parts["concept"] = concept.detach()
-        conditional = condition_counts(labels.conditions, len(scores)) > 0
         for name, weight, wanted, counted in (
             ("keep", s.keep, batch.teacher_scores, ~conditional),
             ("keep_numbers", s.keep_numbers, batch.start_scores, conditional),

@@ -166,7 +166,7 @@ _RULES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
     ),
     (
         (
-            *(*_WEIGHTS, "loss.detection_positive_weight"),
+            *(*_WEIGHTS, "loss.answers", "loss.detection_positive_weight"),
             *("optimiser.head_factor", "optimiser.embedding_factor", "optimiser.weight_decay"),
             *("data.workers", "run.steps", "run.time_budget_s", "run.eval_every", "run.checkpoint_every"),
             *("run.gate_length", *_SEEDS),
@@ -222,6 +222,11 @@ def _check(recipe: Recipe) -> None:
         raise UsageError(
             f"model.teacher is '{model.teacher}', but loss.keep is zero, and nothing else asks a teacher.",
             hint="set loss.keep, or leave model.teacher out; loss.keep_numbers holds what the start ranks",
+        )
+    if not recipe.loss.answers and not recipe.loss.keep:
+        raise UsageError(
+            "loss.answers and loss.keep are both zero: nothing would learn from general questions.",
+            hint="set loss.keep, or leave loss.answers out",
         )
     if model.dropout and run.seed >= 2**43:  # every step has a seed of its own, made from this one
         raise UsageError(f"run.seed is {run.seed}, too large beside dropout.", hint="choose one below 2**43")
