@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +21,7 @@ from numcolbert.report.figures import (
     training_curve,
     tsne_scatter,
 )
-from numcolbert.train.losses import LossSettings
+from numcolbert.train.losses import LOSSES as TRAINED
 
 
 def check(path: Path, rows: int) -> list[dict[str, str]]:
@@ -80,14 +79,10 @@ def test_training_curve(tmp_path: Path) -> None:
 
 
 def test_every_loss_of_a_training_is_drawn_in_a_colour_of_its_own() -> None:
-    weights = {
-        field.name
-        for field in fields(LossSettings)
-        if isinstance(field.default, float) and "_" not in field.name and field.name != "properties"
-    }
     heads = {"unit", "mantissa", "exponent", "operator"}
-    assert "bound" in weights and weights | heads | {"loss"} <= LOSSES
-    assert len(weights | heads | {"loss"}) <= len(set(COLOURS))
+    drawn = {*TRAINED} - {"properties"} | heads | {"loss"}
+    assert drawn <= LOSSES
+    assert len(drawn) <= len(set(COLOURS))
 
 
 def test_a_long_training_is_drawn_smooth(tmp_path: Path) -> None:

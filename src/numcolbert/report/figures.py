@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 COLOURS = (
     "#0b6e6e", "#d1495b", "#edae49", "#30638e", "#7a5195", "#8a8d91", "#8fce00", "#ff7ab6", "#1c2430",
-    "#a0522d", "#35b7e8",
+    "#a0522d", "#35b7e8", "#b4a0d6",
 )  # fmt: skip
 """As many as the log of a training has terms: no two curves look the same."""
 CURVE_POINTS = 60
@@ -37,8 +37,8 @@ _STYLE: Any = {
 
 
 LOSSES = {
-    "loss", "retrieval", "contrastive", "bound", "concept", "keep", "detection", "unit", "mantissa",
-    "exponent", "operator", "number", "order", "query_flops", "document_flops",
+    "loss", "retrieval", "contrastive", "bound", "concept", "keep", "keep_numbers", "detection", "unit",
+    "mantissa", "exponent", "operator", "number", "order", "query_flops", "document_flops",
 }  # fmt: skip
 """Terms of a loss in the logs of all trainers; what else a line holds is on another scale."""
 
