@@ -241,8 +241,11 @@ def test_long_trainings_are_averaged_with_their_start(planning: ModuleType, plan
 
 
 def test_joint_training_starts_from_general_search_or_has_it_for_a_teacher(plan: Any) -> None:
-    named = {run for run in plan.runs if run.recipe and run.name.startswith("joint-")}
-    trainings = named | {run for run in plan.runs if run.recipe == "joint-further"}
+    trainings = [
+        run
+        for run in plan.runs
+        if run.recipe == "joint-further" or (run.recipe and run.name.startswith("joint-"))
+    ]
     assert len(trainings) == 7
     for joint in trainings:
         recipe = _recipe(plan, joint)

@@ -98,7 +98,12 @@ def retrieval_loss(
         logits = logits.masked_fill(~candidates, float("-inf"))
     if weights is None:
         return F.cross_entropy(logits, target)
-    losses = F.cross_entropy(logits, target, reduction="none")
+    return _mean(F.cross_entropy(logits, target, reduction="none"), weights)
+
+
+def _mean(losses: Tensor, weights: Tensor) -> Tensor:
+    """Of those that count, each by its weight; 0 where none does."""
+    weights = weights.to(losses.dtype)
     return (losses * weights).sum() / weights.sum().clamp(min=1e-6)
 
 
@@ -124,8 +129,7 @@ def keep_loss(
     """
     ours, wanted = (F.log_softmax(_logits(s, divisor, temperature), dim=1) for s in (scores, teacher))
     apart = F.kl_div(ours, wanted, log_target=True, reduction="none").sum(dim=1)
-    weight = counted.to(apart.dtype)
-    return (apart * weight).sum() / weight.sum().clamp(min=1)
+    return _mean(apart, counted)
 
 
 def detection_loss(
@@ -144,8 +148,7 @@ def detection_loss(
     loss = F.binary_cross_entropy_with_logits(
         logits, quantity_mask.to(logits.dtype), pos_weight=weight, reduction="none"
     )
-    words = word_mask.to(logits.dtype)
-    return (loss * words).sum() / words.sum().clamp(min=1)
+    return _mean(loss, word_mask)
 
 
 def scientific(values: Tensor) -> tuple[Tensor, Tensor]:
