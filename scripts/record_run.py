@@ -44,6 +44,7 @@ SETTINGS_OF = {
     ("contrastive", "bound"): ("mention",),
     ("contrastive", "bound", "concept"): ("multi_positive",),
     ("concept",): ("concept_multi_positive",),
+    ("keep",): ("keep_of", "keep_temperature"),
 }
 """Settings of some losses, which count only where one of those has a weight."""
 NUMERIC_TRIPLES = "data.stream."

@@ -384,6 +384,13 @@ def test_concept_loss_follows_its_formula(seed: int, reading: str, own: bool) ->
     assert (numbers == 0).all()  # a number has no say about the concept
 
 
+def slow_divergence(ours: Sequence[float], teachers: Sequence[float], scale: float) -> float:
+    shares = [
+        [math.exp(x / scale) / sum(math.exp(y / scale) for y in row) for x in row] for row in (ours, teachers)
+    ]
+    return sum(t * math.log(t / n) for n, t in zip(*shares, strict=True))
+
+
 @pytest.mark.parametrize("of_numbers", [False, True])
 @examples(20)
 @given(seed=seeds)
@@ -393,24 +400,50 @@ def test_keep_losses_follow_their_formula(seed: int, of_numbers: bool) -> None:
     shape = (len(encoded.queries), len(encoded.documents))
     encoded.scores = torch.randn(shape, generator=g).requires_grad_()
     encoded.teacher_scores, encoded.start_scores = (torch.randn(shape, generator=g) for _ in range(2))
-    weight = {"keep_numbers" if of_numbers else "keep": 1.0}
-    settings = LossSettings(
-        retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0, retrieval_temperature=0.3, **weight
-    )
+    settings = LossSettings(retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0)
+    if of_numbers:
+        settings.keep_numbers, settings.retrieval_temperature = 1.0, 0.3
+    else:
+        settings.keep, settings.keep_temperature = 1.0, 0.3
     loss = NumColBERTLoss(settings, DIM, UNITS)(encoded, labels).total
     conditional = set(labels.conditions.query.tolist())
     counted = sorted(conditional if of_numbers else set(range(shape[0])) - conditional)
     wanted = encoded.start_scores if of_numbers else encoded.teacher_scores
-    expected = []
-    for query in counted:
-        scale = 0.3 * int(encoded.query_mask[query].sum())
-        now, then = ((s[query].detach() / scale).tolist() for s in (encoded.scores, wanted))
-        shares = [[math.exp(x) / sum(map(math.exp, row)) for x in row] for row in (now, then)]
-        expected.append(sum(t * math.log(t / n) for n, t in zip(*shares, strict=True)))
+    expected = [
+        slow_divergence(
+            encoded.scores[query].tolist(), wanted[query].tolist(), 0.3 * int(encoded.query_mask[query].sum())
+        )
+        for query in counted
+    ]
     assert loss.item() == pytest.approx(sum(expected) / max(len(expected), 1), rel=1e-4, abs=1e-6)
     loss.backward()
     moved = encoded.scores.grad.abs().sum(dim=1) > 0  # type: ignore[union-attr]
     assert moved.nonzero().flatten().tolist() == counted  # the other queries are free to move
+
+
+@examples(20)
+@given(seed=seeds)
+def test_the_tokens_of_general_questions_each_keep_their_ranking(seed: int) -> None:
+    encoded, labels = toy_batch(seed)
+    g = torch.Generator().manual_seed(seed)
+    queries, tokens = len(encoded.queries), 12
+    owner = torch.randint(0, queries + 1, (tokens,), generator=g)  # the last number is nobody's
+    encoded.token_query = owner
+    encoded.token_scores = torch.randn(tokens, len(encoded.documents), generator=g).requires_grad_()
+    encoded.teacher_scores = torch.randn(encoded.token_scores.shape, generator=g)
+    settings = LossSettings(retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0)
+    settings.keep, settings.keep_of, settings.keep_temperature = 1.0, "tokens", 0.3
+    loss = NumColBERTLoss(settings, DIM, UNITS)(encoded, labels).total
+    general = set(range(queries)) - set(labels.conditions.query.tolist())
+    counted = [token for token in range(tokens) if int(owner[token]) in general]
+    expected = [
+        slow_divergence(encoded.token_scores[t].tolist(), encoded.teacher_scores[t].tolist(), 0.3)
+        for t in counted
+    ]
+    assert loss.item() == pytest.approx(sum(expected) / max(len(expected), 1), rel=1e-4, abs=1e-6)
+    loss.backward()
+    moved = encoded.token_scores.grad.abs().sum(dim=1) > 0
+    assert moved.nonzero().flatten().tolist() == counted
 
 
 @pytest.mark.parametrize("answers", [0.0, 0.25, 1.0])

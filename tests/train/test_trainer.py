@@ -211,13 +211,14 @@ def test_no_gate_is_left_where_none_is_wanted(recipe: Any, tmp_path: Path) -> No
     assert find_gate(averaged_run(tmp_path / "plain", 0.2)) is None
 
 
+@pytest.mark.parametrize("of", ["queries", "tokens"])
 def test_a_teacher_gives_back_rankings_that_the_start_has_lost(
-    recipe: Any, mixed_file: Path, tmp_path: Path
+    recipe: Any, mixed_file: Path, tmp_path: Path, of: str
 ) -> None:
     train(recipe("run.steps=40", output="start"))
     only_keep = ["loss.retrieval=0", "loss.contrastive=0", "loss.detection=0", "loss.properties=0"]
     changes = [f"model.start_from={tmp_path / 'start/model'}", "loss.keep=1", f"data.triples={mixed_file}"]
-    changes += [*only_keep, "run.steps=80"]
+    changes += [*only_keep, "run.steps=80", f"loss.keep_of={of}"]
     train(recipe(*changes, output="itself"))
     assert losses(tmp_path / "itself", "keep")[0] == pytest.approx(0.0, abs=1e-6)
     train(recipe(*changes, "model.teacher=backbone", output="taught"))

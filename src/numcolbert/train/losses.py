@@ -49,6 +49,11 @@ class LossSettings:
     """Of the rankings that `model.teacher` gives general questions."""
     keep_numbers: float = 0.0
     """Of the rankings that the model training began with gives questions with a condition."""
+    keep_of: Literal["queries", "tokens"] = "queries"
+    """Whose rankings `keep` holds: those of whole questions, or those of each of their tokens."""
+    keep_temperature: float = 0.02
+    """Of `keep`. A teacher's mean MaxSim divided by 0.02 names its first document and little else; divided by
+    more it says how all of them compare."""
     answers: float = 1.0
     """Of general questions within the retrieval loss; with 0 `model.teacher` alone ranks their answers."""
     positives: Strategy = "unit"
@@ -121,11 +126,13 @@ def keep_loss(
     Answers to general questions are few and soon known by heart; this goes on teaching. Of questions with a
     condition it says what was known before, where a short training's own triples say but a little of it.
 
+    A row is a query, or one of a query's tokens with its best match in each document.
+
     | input | shape | |
     |---|---|---|
-    | `scores`, `teacher` | [B, D] | MaxSim of the model and of the teacher |
-    | `divisor` | [B] or one number | as for `retrieval_loss` |
-    | `counted` | [B] bool | queries without a condition, or those with one |
+    | `scores`, `teacher` | [rows, D] | of the model and of the teacher |
+    | `divisor` | [rows] or one number | as for `retrieval_loss`; 1 for tokens |
+    | `counted` | [rows] bool | those of queries without a condition, or with one |
     """
     ours, wanted = (F.log_softmax(_logits(s, divisor, temperature), dim=1) for s in (scores, teacher))
     apart = F.kl_div(ours, wanted, log_target=True, reduction="none").sum(dim=1)
@@ -224,7 +231,10 @@ class EncodedBatch:
     scores: Tensor | None = None  # [B, D], MaxSim where it was computed already
     word_scores: Tensor | None = None  # [B, D], of ungated words outside of quantities, likewise
     mention_scores: Tensor | None = None  # [C, D], of the ungated tokens of each quantity, likewise
-    teacher_scores: Tensor | None = None  # [B, D], MaxSim of the model whose general rankings are kept
+    token_scores: Tensor | None = None  # [tokens, D], best matches of all ungated tokens, likewise
+    token_query: Tensor | None = None  # [tokens], the query of each; B where it belongs to none
+    teacher_scores: Tensor | None = None
+    """Of the model whose general rankings are kept: MaxSim [B, D], or like `token_scores`."""
     start_scores: Tensor | None = None  # [B, D], gated MaxSim of the model training began with
 
 
@@ -313,14 +323,24 @@ class NumColBERTLoss(nn.Module):
             )
             total = total + s.concept * concept
             parts["concept"] = concept.detach()
-        for name, weight, wanted, counted in (
-            ("keep", s.keep, batch.teacher_scores, ~conditional),
-            ("keep_numbers", s.keep_numbers, batch.start_scores, conditional),
-        ):
-            if weight and wanted is not None:
-                keep = keep_loss(scores, wanted, divisor, counted, temperature=s.retrieval_temperature)
-                total = total + weight * keep
-                parts[name] = keep.detach()
+        if s.keep and batch.teacher_scores is not None:
+            rows, divided, general = scores, divisor, ~conditional
+            if batch.token_scores is not None and batch.token_query is not None:
+                nobody = general.new_zeros(1)
+                rows, divided, general = (
+                    batch.token_scores,
+                    1.0,
+                    torch.cat([general, nobody])[batch.token_query],
+                )
+            keep = keep_loss(rows, batch.teacher_scores, divided, general, temperature=s.keep_temperature)
+            total = total + s.keep * keep
+            parts["keep"] = keep.detach()
+        if s.keep_numbers and batch.start_scores is not None:
+            keep = keep_loss(
+                scores, batch.start_scores, divisor, conditional, temperature=s.retrieval_temperature
+            )
+            total = total + s.keep_numbers * keep
+            parts["keep_numbers"] = keep.detach()
         if s.detection and batch.num_logit is not None:
             detection = detection_loss(
                 batch.num_logit,

@@ -157,7 +157,7 @@ _RULES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
     (
         (
             *("optimiser.batch", "optimiser.lr", "optimiser.clip"),
-            *("loss.retrieval_temperature", "loss.contrastive_temperature"),
+            *("loss.retrieval_temperature", "loss.contrastive_temperature", "loss.keep_temperature"),
             *("data.token_multiple", "data.prefetch", "data.quantities"),
             *("model.encoder.dim", "model.gate.hidden_dim", "run.log_every", "run.depth"),
         ),

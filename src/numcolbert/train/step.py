@@ -30,15 +30,18 @@ class Teacher:
     encoder: PackedEncoder
     gate: nn.Module | None = None
 
-    def scores(self, batch: Batch, skipped: object = None) -> Tensor:
-        """Its MaxSim, [B, 2B]."""
+    def scores(self, batch: Batch, skipped: object = None, *, of_tokens: bool = False) -> Tensor:
+        """Its MaxSim, [B, 2B], or the best match of every query token, [tokens, 2B]."""
         with torch.no_grad():
             hidden = self.encoder.hidden(batch.tokens)
             vectors = self.encoder.project(hidden)
+            maxima = token_maxima(vectors.to(self.encoder.dtype), batch, skipped)
+            if of_tokens:
+                return maxima.maxima
             gates = None
             if self.gate is not None:
                 _, gates = weigh_queries(self.gate, batch, hidden, vectors)
-            return token_maxima(vectors.to(self.encoder.dtype), batch, skipped).sums(gates)
+            return maxima.sums(gates)
 
 
 class TrainingStep(nn.Module):
@@ -101,6 +104,7 @@ class TrainingStep(nn.Module):
         maxima = token_maxima(vectors.to(dtype), batch, skipped)
         words = batch.word_mask & ~quantity_mask
         settings = self.loss.settings
+        of_tokens = settings.keep_of == "tokens" and self.teacher is not None
         encoded = EncodedBatch(
             queries=queries,
             ungated=ungated,
@@ -110,7 +114,11 @@ class TrainingStep(nn.Module):
             document_mask=_counted(document, batch, skipped),
             num_logit=logit,
             scores=maxima.sums(gates),
-            teacher_scores=self.teacher.scores(batch, skipped) if self.teacher is not None else None,
+            token_scores=maxima.maxima if of_tokens else None,
+            token_query=maxima.query if of_tokens else None,
+            teacher_scores=(
+                self.teacher.scores(batch, skipped, of_tokens=of_tokens) if self.teacher is not None else None
+            ),
             start_scores=self.start.scores(batch, skipped) if self.start is not None else None,
             word_scores=maxima.sums(words.float()) if settings.concept else None,
             mention_scores=maxima.of_mentions(batch.conditions) if settings.mention == "tokens" else None,
