@@ -15,14 +15,16 @@ def cut(passage: str, words: int) -> str:
     return " ".join(passage.split()[:words])
 
 
+def sentences(passage: str) -> list[str]:
+    return [passage[start:stop] for start, stop in zip(*_bounds(passage), strict=True)]
+
+
 def taken_out(passage: str, random: Random) -> tuple[str, str] | None:
     """A sentence behind the first one, which names the subject, and what is left; None where none can ask.
 
     Sentences with digits ask nothing: whatever a model makes of numbers, this is about words.
     """
-    ends = list(_END.finditer(passage))
-    starts = [0, *(end.end() for end in ends)]
-    stops = [*(end.start() for end in ends), len(passage)]
+    starts, stops = _bounds(passage)
     fit = [
         n
         for n, (start, stop) in enumerate(zip(starts, stops, strict=True))
@@ -31,8 +33,15 @@ def taken_out(passage: str, random: Random) -> tuple[str, str] | None:
     if not fit:
         return None
     n = random.choice(fit)
-    rest = passage[: starts[n]] + passage[starts[n + 1] :] if n < len(ends) else passage[: stops[n - 1]]
+    last = n == len(starts) - 1
+    rest = passage[: stops[n - 1]] if last else passage[: starts[n]] + passage[starts[n + 1] :]
     return passage[starts[n] : stops[n]], rest
+
+
+def _bounds(passage: str) -> tuple[list[int], list[int]]:
+    """Where its sentences begin, and where they end."""
+    ends = list(_END.finditer(passage))
+    return [0, *(end.end() for end in ends)], [*(end.start() for end in ends), len(passage)]
 
 
 def _can_ask(sentence: str) -> bool:

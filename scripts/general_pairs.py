@@ -1,14 +1,19 @@
 """Turn question-answering collections into retrieval pairs for joint training.
 
-    python scripts/general_pairs.py squad.jsonl.xz medquad.jsonl.xz -o pairs.jsonl.xz [--sentences]
-        [--development FOLDER]
+    python scripts/general_pairs.py squad.jsonl.xz medquad.jsonl.xz -o pairs.jsonl.xz [--sentences [N]]
+        [--negatives N] [--development FOLDER]
 
 Reads lines of {"text", "questions": [...]} (a paragraph and its questions) and of {"q", "a"} (a question and
 its answer), and writes {"query", "positive"}, compressed as .xz. Passages are cut to the length that
 sentences are searched at.
 
-With --sentences each passage is also asked for by one of its own sentences, without which it then stands in
-the pair: people search with statements too, and a model that was taught by questions alone knows only those.
+With --sentences each passage is also asked for by one of its own sentences (or up to N of them), without
+which it then stands in the pair: people search with statements too, and a model that was taught by questions
+alone knows only those.
+
+With --negatives each pair has a "negative" too: another passage, drawn from the first N that BM25 finds for
+the query. Passages drawn at random are about something else entirely, and rank themselves. Needs the extra
+`baselines`.
 
 With --development the questions of some passages (--held-out of them, drawn with a fixed seed) and these
 passages are left out of the pairs. They become a benchmark over all passages: models can then be chosen by
@@ -20,21 +25,36 @@ from __future__ import annotations
 import json
 import lzma
 import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
-from cloze import cut, taken_out
+import numpy as np
+
+from cloze import cut, sentences, taken_out
+from numcolbert.baselines.bm25 import BM25
 from numcolbert.errors import ConflictError, InputError, UsageError
 from numcolbert.evaluate.trec import Qrels
 from numcolbert.files import refuse_existing, replacing_file, require_file, text_lines
 from numcolbert.program import parser_of, positive, program
+from numcolbert.progress import track
 from numcolbert.reproduce.imported import write_benchmark
+from numcolbert.types import Document
 
-Pair = tuple[str, str]
-"""A question, or a sentence that asks, and a passage that answers it."""
 SEED = 1
 HELD_OUT = 0.05
+
+
+class Pair(NamedTuple):
+    """A question, or a sentence that asks, and a passage that answers it."""
+
+    query: str
+    passage: str
+    whole: str
+    """The passage as it was before a sentence was taken out of it."""
 
 
 def pairs(path: Path) -> Iterator[Pair]:
@@ -62,30 +82,56 @@ def pairs(path: Path) -> Iterator[Pair]:
             ) from error
         for question in asked:
             if passage and question:
-                yield question, passage
+                yield Pair(question, passage, passage)
 
 
-def asked_by_sentences(passages: Iterable[str]) -> Iterator[Pair]:
-    """A sentence of each whole passage that has a fit one, with the rest of it."""
+def asked_by_sentences(passages: Iterable[str], most: int) -> list[Pair]:
+    """Up to `most` sentences of each whole passage that has fit ones, each with the rest of it. What several
+    passages say asks for none of them.
+    """
     random = Random(SEED)
-    return (taken for passage in dict.fromkeys(passages) if (taken := taken_out(passage, random)))
+    different = list(dict.fromkeys(passages))
+    said = Counter(sentence for passage in different for sentence in set(sentences(passage)))
+    drawn = ((taken_out(passage, random), passage) for _ in range(most) for passage in different)
+    asked = dict.fromkeys(Pair(*taken, passage) for taken, passage in drawn if taken)
+    return [pair for pair in asked if said[pair.query] == 1]
+
+
+def near_misses(asked: Sequence[Pair], best: int, words: int) -> Iterator[str | None]:
+    """For each query one of the first `best` passages that BM25 finds and that do not answer it, cut; None
+    where all passages do.
+    """
+    wholes = list(dict.fromkeys(pair.whole for pair in asked))
+    number_of = {whole: number for number, whole in enumerate(wholes)}
+    answers = defaultdict[str, set[int]](set)
+    for pair in asked:
+        answers[pair.query].add(number_of[pair.whole])
+    ranker, random = BM25(), Random(SEED)
+    ranker.index(Document(str(number), cut(whole, words)) for number, whole in enumerate(wholes))
+    for pair in track(asked, "near misses", unit="pairs"):
+        scores = ranker.scores(pair.query)
+        scores[list(answers[pair.query])] = -1.0
+        found = np.argpartition(-scores, min(best, len(scores) - 1))[:best]
+        others = [number for number in found.tolist() if scores[number] >= 0]
+        yield cut(wholes[random.choice(sorted(others))], words) if others else None
 
 
 def held_out(known: Iterable[Pair], share: float) -> set[str]:
     """The questions of so many of the passages."""
-    passages = sorted({passage for _, passage in known})
+    passages = sorted({pair.passage for pair in known})
     drawn = set(Random(SEED).sample(passages, round(share * len(passages))))
-    return {question for question, passage in known if passage in drawn}
+    return {pair.query for pair in known if pair.passage in drawn}
 
 
 def write_development(folder: Path, known: Iterable[Pair], asked: set[str], *, overwrite: bool) -> None:
     """A benchmark of these questions, each with every passage that answers it, over all passages."""
-    passages = {passage: f"p{n:05}" for n, passage in enumerate(dict.fromkeys(p for _, p in known))}
+    different = dict.fromkeys(pair.passage for pair in known)
+    passages = {passage: f"p{n:05}" for n, passage in enumerate(different)}
     queries = {question: f"q{n:05}" for n, question in enumerate(sorted(asked))}
     qrels: Qrels = {name: {} for name in queries.values()}
-    for question, passage in known:
-        if question in asked:
-            qrels[queries[question]][passages[passage]] = 1
+    for pair in known:
+        if pair.query in asked:
+            qrels[queries[pair.query]][passages[pair.passage]] = 1
     named = ({name: text for text, name in texts.items()} for texts in (passages, queries))
     write_benchmark(folder, *named, qrels, overwrite=overwrite)
 
@@ -115,7 +161,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("collections", nargs="+", type=Path)
     parser.add_argument("-o", "--output", type=Path, required=True)
     parser.add_argument("--words", type=positive, default=90, help="passages are cut after this many words")
-    parser.add_argument("--sentences", action="store_true", help="passages are asked for by sentences too")
+    parser.add_argument(
+        "--sentences",
+        type=positive,
+        nargs="?",
+        const=1,
+        metavar="N",
+        help="passages are asked for by sentences too, each by one or by up to N",
+    )
+    parser.add_argument(
+        "--negatives", type=positive, metavar="N", help="each pair has one of BM25's first N as its negative"
+    )
     parser.add_argument("--development", type=Path, metavar="FOLDER", help="a benchmark of what is held out")
     parser.add_argument("--held-out", type=float, help=f"share of the passages; {HELD_OUT}")
     parser.add_argument("--overwrite", action="store_true", help="replace pairs and benchmark")
@@ -132,20 +188,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     whole = [pair for collection in chosen.collections for pair in pairs(collection)]
     if not whole:
         raise InputError("The collections hold no question with a passage.", hint="are they the right files?")
-    known = [(question, cut(passage, chosen.words)) for question, passage in whole]
+    known = [pair._replace(passage=cut(pair.passage, chosen.words)) for pair in whole]
     asked = held_out(known, share) if chosen.development else set()
     if chosen.development and not asked:
         raise UsageError(f"A share of {share} holds no question out.", hint="raise it with --held-out")
-    answers = {passage for question, passage in known if question in asked}
-    kept = [pair for pair in whole if pair[0] not in asked and cut(pair[1], chosen.words) not in answers]
+    answers = {pair.passage for pair in known if pair.query in asked}
+    kept = [pair for pair in known if pair.query not in asked and pair.passage not in answers]
     if not kept:
         raise UsageError(f"A share of {share} leaves no pair.", hint="lower it with --held-out")
     if chosen.sentences:
-        kept = [*kept, *asked_by_sentences(passage for _, passage in kept)]
+        kept += asked_by_sentences((pair.whole for pair in kept), chosen.sentences)
+    negatives = near_misses(kept, chosen.negatives, chosen.words) if chosen.negatives else repeat(None)
     with replacing_file(chosen.output) as aside, lzma.open(aside, "wt", encoding="utf-8") as out:
-        for question, passage in kept:
-            pair = {"query": question, "positive": cut(passage, chosen.words)}
-            out.write(json.dumps(pair, ensure_ascii=False) + "\n")
+        for pair, negative in zip(kept, negatives, strict=False):
+            row = {"query": pair.query, "positive": cut(pair.passage, chosen.words)}
+            out.write(
+                json.dumps(row | ({"negative": negative} if negative else {}), ensure_ascii=False) + "\n"
+            )
         if chosen.development:
             write_development(chosen.development, known, asked, overwrite=chosen.overwrite)
     return 0

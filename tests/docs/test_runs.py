@@ -237,6 +237,63 @@ def test_passages_are_asked_for_by_their_sentences_too(script: Script, tmp_path:
         assert pair["positive"] == f"{first.format(n=town)} {numbered}"
 
 
+def test_what_several_passages_say_asks_for_none(script: Script, tmp_path: Path) -> None:
+    source, out = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl.xz"
+    common = "In these cases the sign or symptom may be rare or common."
+    own = [
+        "{n} was built on old foundations near the northern river.",
+        "Every summer {n} opens its gates to us all.",
+    ]
+    rows = [
+        {"text": f"This is {n}. {common} " + " ".join(own).format(n=n), "questions": [f"what is {n}?"]}
+        for n in ("Alder", "Birch", "Cedar")
+    ]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert script("general_pairs").main([str(source), "-o", str(out), "--sentences", "9"]) == 0
+    with lzma.open(out, "rt") as file:
+        asked = [pair["query"] for pair in map(json.loads, file) if not pair["query"].endswith("?")]
+    both = {text.format(n=n) for n in ("Alder", "Birch", "Cedar") for text in own}
+    assert sorted(asked) == sorted(both), "each of its own sentences once"
+
+
+def test_near_misses_are_what_bm25_finds_and_no_answers(script: Script, tmp_path: Path) -> None:
+    source, out = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl.xz"
+    river = "The river Alder floods every spring, and its banks are walled."
+    asked = "Walls of grey stone keep the river Alder from the lower town."
+    rows = [
+        {
+            "text": f"{river} {asked}",
+            "questions": ["Where does the river Alder flood?", "Which river floods?"],
+        },
+        {"text": "The river Birch floods in autumn.", "questions": ["Which river floods?"]},
+        {"text": "The river Cedar never floods the town.", "questions": ["What about Cedar?"]},
+        *({"text": f"Passage {n} tells of music.", "questions": [f"Music {n}?"]} for n in range(8)),
+    ]
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    command = [str(source), "-o", str(out), "--sentences", "--negatives", "2", "--words", "12"]
+    assert script("general_pairs").main(command) == 0
+    with lzma.open(out, "rt") as file:
+        pairs = [json.loads(line) for line in file]
+    negatives = {(pair["query"], pair["positive"].split()[2]): pair["negative"] for pair in pairs}
+    others = ("The river Birch floods in autumn.", "The river Cedar never floods the town.")
+    assert negatives["Where does the river Alder flood?", "Alder"] in others
+    answers = {row["text"] for row in rows if "Which river floods?" in row["questions"]}
+    assert not answers & {negatives["Which river floods?", name] for name in ("Alder", "Birch")}
+    # A sentence does not find the passage it was taken from.
+    assert negatives[asked, "Alder"] in others
+    assert all(len(pair["negative"].split()) <= 12 for pair in pairs)
+    before = out.read_bytes()
+    assert script("general_pairs").main([*command, "--overwrite"]) == 0 and out.read_bytes() == before
+
+
+def test_a_question_that_every_passage_answers_has_no_negative(script: Script, tmp_path: Path) -> None:
+    source, out = tmp_path / "questions.jsonl", tmp_path / "pairs.jsonl.xz"
+    source.write_text('{"q": "what?", "a": "alder"}\n{"q": "what?", "a": "birch"}\n')
+    assert script("general_pairs").main([str(source), "-o", str(out), "--negatives", "3"]) == 0
+    with lzma.open(out, "rt") as file:
+        assert [set(json.loads(line)) for line in file] == [{"query", "positive"}] * 2
+
+
 @pytest.fixture
 def whole(tmp_path: Path) -> Path:
     """A benchmark of 50 passages, whose development queries share its corpus."""
