@@ -18,6 +18,7 @@ What a run is, one of:
 
 When it starts:
     after = "name"                              once that run has ended well
+    needs = ["name"]                            once these have too, such as a teacher
     alone = true                                nothing runs beside it
     background = true                           takes no slot, and ends with the last run that takes one
     ready = "WORK/tape/tape.json"               of a background run: the file that others wait for
@@ -63,6 +64,7 @@ class Run:
     gate_lengths: tuple[int, ...] = ()
     chosen_on: str = "CHOSEN_ON"
     after: str = ""
+    needs: tuple[str, ...] = ()
     alone: bool = False
     background: bool = False
     ready: str = ""
@@ -74,7 +76,7 @@ class Run:
     @property
     def waits_for(self) -> tuple[str, ...]:
         """The runs it cannot start without, in whatever way."""
-        return tuple(filter(None, (self.after, self.beside)))
+        return tuple(filter(None, (self.after, *self.needs, self.beside)))
 
 
 @dataclass(frozen=True)
@@ -91,7 +93,7 @@ class Plan:
         for name in (*names, *had):
             if name not in known:
                 raise UsageError(f"The plan has no run '{name}'.", hint="its runs: " + ", ".join(known))
-        waiting = known | {name: replace(known[name], after="", beside="") for name in had}
+        waiting = known | {name: replace(known[name], after="", needs=(), beside="") for name in had}
         wanted = {other for name in names or known for other in _waited_for(waiting, waiting[name])}
         return replace(self, runs=tuple(run for run in self.runs if run.name in wanted - {*had}))
 

@@ -162,7 +162,7 @@ class Campaign:
         return None
 
     def _is_ready(self, run: Run) -> bool:
-        if run.after and run.after not in self.ended:
+        if not {*filter(None, (run.after, *run.needs))} <= {*self.ended}:
             return False
         if not run.beside or run.beside in self.ended:
             return True

@@ -110,6 +110,20 @@ def test_a_run_starts_after_the_one_it_names(ran: Ran) -> None:
     assert ran.code == 0
 
 
+def test_a_run_starts_after_all_that_it_needs(ran: Ran) -> None:
+    both = "import pathlib; assert all(pathlib.Path('WORK', name).exists() for name in ('first', 'teacher'))"
+    table = ran(
+        pupil={"code": both, "after": "first", "needs": ["teacher"]},
+        first=TOUCH.format("first"),
+        teacher="import time; time.sleep(0.3); " + TOUCH.format("teacher"),
+        left={"code": "", "needs": ["bad"]},
+        bad="raise SystemExit('no')",
+    )
+    assert {name: state for name, (state, _) in table.items()} == {
+        "pupil": "done", "first": "done", "teacher": "done", "left": "skipped", "bad": "failed",
+    }  # fmt: skip
+
+
 def test_nothing_runs_beside_one_that_is_alone(ran: Ran) -> None:
     other = marked("import time; time.sleep(0.1)")
     table = ran(
