@@ -90,6 +90,7 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
         ('name = "../a"\nrecipe = "x"', "is no name for a run", "letters"),
         ('name = "a"\nrecipe = "x"\nafter = "b"', "starts after 'b', which is no run", "name"),
         ('name = "a"\nrecipe = "x"\nafter = "a"', "waits for itself", "circle"),
+        ('name = "a"\nrecipe = "x"\nneeds = ["b"]', "starts after 'b', which is no run", "name"),
         ('name = "a"\nrecipe = "x"\nminutes = "1"', "key 'minutes' is '1'", "float"),
         ('name = "a"\nrecipe = "x"\nalone = true\nbackground = true', "background and alone", "one"),
         ('name = "a"\ncommand = ["x"]\nset = ["run.steps=1"]', "settings and no recipe", "command"),
@@ -246,9 +247,13 @@ def test_joint_training_starts_from_general_search_or_has_it_for_a_teacher(plan:
         for run in plan.runs
         if run.recipe == "joint-further" or (run.recipe and run.name.startswith("joint-"))
     ]
-    assert len(trainings) == 7
+    assert len(trainings) == 9
     for joint in trainings:
         recipe = _recipe(plan, joint)
         assert recipe.model.start_from == f"WORK/runs/{joint.after}/model"
-        assert joint.after == "colbert-general" or recipe.model.teacher == NEW_COLBERT
+        has_a_teacher = recipe.model.teacher in (
+            NEW_COLBERT,
+            *(f"WORK/runs/{name}/model" for name in joint.needs),
+        )
+        assert joint.after == "colbert-general" or has_a_teacher
         assert recipe.loss.keep

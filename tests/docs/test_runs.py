@@ -55,8 +55,9 @@ def test_the_command_of_a_run_gives_its_settings(script: Script, file: Path) -> 
     assert recording.deciding(run["recipe"]) == recording.deciding(again)
 
 
-def test_the_card_of_the_shipped_model_is_that_of_its_run(script: Script) -> None:
-    folder = ROOT / "models" / "numcolbert-minilm"
+@pytest.mark.parametrize("model", ["numcolbert-minilm", "numcolbert-minilm-numbers"])
+def test_the_card_of_a_shipped_model_is_that_of_its_run(script: Script, model: str) -> None:
+    folder = ROOT / "models" / model
     facts = read_facts(folder / "facts.json")
     assert (folder / "README.md").read_text(encoding="utf-8") == card(facts), "run: scripts/model_facts.py"
     making = script("model_facts")

@@ -139,13 +139,15 @@ def _p(versus: Versus) -> str:
 
 
 def shipped_summary(tables: Sequence[BenchmarkTable]) -> str:
-    """Where the model people get loses to the baseline of a table about something else; empty if nowhere."""
+    """Where the model people get, which is not the subject, is behind the baseline of a table as far as the
+    table shows; empty if nowhere.
+    """
     told = []
     for table in tables:
         rows = {row.system: row for row in table.comparison.overall.rows} if table.comparison else {}
         if table.spec.shipped in rows and table.spec.baseline in rows and MEASURE in table.spec.measures:
             cell, other = rows[table.spec.shipped].cells[MEASURE], rows[table.spec.baseline].cells[MEASURE]
-            if cell.versus is not None and cell.versus.test.difference < 0:
+            if cell.versus is not None and round(cell.mean, 3) < round(other.mean, 3):
                 clear = "significant" if cell.versus.significant else "not significant"
                 told.append(f"{table.benchmark} ({cell.mean:.3f} to {other.mean:.3f}, {clear})")
     if not told:
