@@ -143,7 +143,7 @@ def refuse_places(
     if output.resolve() in {collection.resolve() for collection in collections}:
         raise ConflictError(f"'{output}' is one of the collections.", hint="choose another file")
     if output.suffix.lower() != ".xz":
-        raise UsageError(f"'{output}' does not end in .xz.", hint="the pairs are written compressed")
+        raise UsageError(f"'{output}' does not end in .xz.", hint="it is written compressed")
     refuse_existing(output, "file", overwrite=overwrite)
     if development is None:
         return
