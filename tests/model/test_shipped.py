@@ -10,7 +10,8 @@ import pytest
 from numcolbert.api import NumColBERT
 from numcolbert.model.encoder import Encoder
 
-CHECKPOINT = Path(__file__).parent.parent.parent / "models" / "numcolbert-minilm"
+MODELS = Path(__file__).parent.parent.parent / "models"
+CHECKPOINT = MODELS / "numcolbert-minilm"
 
 
 @pytest.fixture(scope="module")
@@ -87,3 +88,15 @@ def test_the_checkpoint_and_the_packaged_file_agree(encoder: Encoder) -> None:
     assert found.mean_cosine > 0.999
     assert found.mean_score_difference < 0.005
     assert found.same_best_document == 1.0
+
+
+@pytest.mark.train
+@pytest.mark.parametrize("folder", sorted(path.parent.name for path in MODELS.glob("*/modules.json")))
+def test_a_checkpoint_carries_the_gate_as_it_is_here(folder: str) -> None:
+    pytest.importorskip("sentence_transformers")
+    from numcolbert.model import gate
+    from numcolbert.model.checkpoint import find_gate, load_checkpoint
+
+    carried = (MODELS / folder / gate.CODE_FILE).read_bytes()
+    assert carried == Path(gate.__file__).read_bytes(), "save the checkpoint again"
+    assert find_gate(load_checkpoint(MODELS / folder)) is not None
