@@ -421,25 +421,28 @@ def test_keep_losses_follow_their_formula(seed: int, of_numbers: bool) -> None:
     assert moved.nonzero().flatten().tolist() == counted  # the other queries are free to move
 
 
+@pytest.mark.parametrize("of_numbers", [False, True])
 @examples(20)
 @given(seed=seeds)
-def test_the_tokens_of_general_questions_each_keep_their_ranking(seed: int) -> None:
+def test_the_tokens_of_questions_each_keep_their_ranking(seed: int, of_numbers: bool) -> None:
     encoded, labels = toy_batch(seed)
     g = torch.Generator().manual_seed(seed)
     queries, tokens = len(encoded.queries), 12
     owner = torch.randint(0, queries + 1, (tokens,), generator=g)  # the last number is nobody's
     encoded.token_query = owner
     encoded.token_scores = torch.randn(tokens, len(encoded.documents), generator=g).requires_grad_()
-    encoded.teacher_scores = torch.randn(encoded.token_scores.shape, generator=g)
+    wanted = torch.randn(encoded.token_scores.shape, generator=g)
     settings = LossSettings(retrieval=0.0, contrastive=0.0, detection=0.0, properties=0.0)
-    settings.keep, settings.keep_of, settings.keep_temperature = 1.0, "tokens", 0.3
+    settings.keep_temperature = 0.3
+    if of_numbers:
+        settings.keep_numbers, settings.keep_numbers_of, encoded.start_scores = 1.0, "tokens", wanted
+    else:
+        settings.keep, settings.keep_of, encoded.teacher_scores = 1.0, "tokens", wanted
     loss = NumColBERTLoss(settings, DIM, UNITS)(encoded, labels).total
-    general = set(range(queries)) - set(labels.conditions.query.tolist())
-    counted = [token for token in range(tokens) if int(owner[token]) in general]
-    expected = [
-        slow_divergence(encoded.token_scores[t].tolist(), encoded.teacher_scores[t].tolist(), 0.3)
-        for t in counted
-    ]
+    conditional = set(labels.conditions.query.tolist())
+    asking = conditional if of_numbers else set(range(queries)) - conditional
+    counted = [token for token in range(tokens) if int(owner[token]) in asking]
+    expected = [slow_divergence(encoded.token_scores[t].tolist(), wanted[t].tolist(), 0.3) for t in counted]
     assert loss.item() == pytest.approx(sum(expected) / max(len(expected), 1), rel=1e-4, abs=1e-6)
     loss.backward()
     moved = encoded.token_scores.grad.abs().sum(dim=1) > 0

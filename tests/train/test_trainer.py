@@ -189,12 +189,17 @@ def test_what_is_kept_is_the_ranking_of_the_start_also_after_resuming(
     assert losses(tmp_path / "free", "keep")[-1] > kept[-1]
 
 
+@pytest.mark.parametrize("of", ["queries", "tokens"])
 def test_rankings_of_numbers_are_kept_as_the_start_has_them_with_its_gate(
-    recipe: Any, mixed_file: Path, tmp_path: Path
+    recipe: Any, mixed_file: Path, tmp_path: Path, of: str
 ) -> None:
     train(recipe("run.steps=40", output="start"))
     changes = [f"model.start_from={tmp_path / 'start/model'}", f"data.triples={mixed_file}"]
-    changes += ["loss.keep=1", "model.teacher=backbone"]  # pulls away from the start
+    changes += [
+        "loss.keep=1",
+        "model.teacher=backbone",
+        f"loss.keep_numbers_of={of}",
+    ]  # pulls away from the start
     train(recipe(*changes, "loss.keep_numbers=5", output="held"))
     train(recipe(*changes, "loss.keep_numbers=0.001", output="free"))
     held, free = (losses(tmp_path / name, "keep_numbers") for name in ("held", "free"))

@@ -33,6 +33,7 @@ KEPT = ("keep", "keep_numbers")
 """The losses that listen to another model's scores."""
 LOSSES = ("retrieval", "contrastive", "detection", "properties", "bound", "concept", *KEPT)
 """All losses, each by the name of its weight."""
+KeptRows = Literal["queries", "tokens"]
 
 
 @dataclass(slots=True)
@@ -49,11 +50,14 @@ class LossSettings:
     """Of the rankings that `model.teacher` gives general questions."""
     keep_numbers: float = 0.0
     """Of the rankings that the model training began with gives questions with a condition."""
-    keep_of: Literal["queries", "tokens"] = "queries"
+    keep_of: KeptRows = "queries"
     """Whose rankings `keep` holds: those of whole questions, or those of each of their tokens."""
+    keep_numbers_of: KeptRows = "queries"
+    """The same of `keep_numbers`. Whole questions are held as they are ranked, gate and all; tokens without
+    the gate, which weighs them and changes none of their rankings."""
     keep_temperature: float = 0.02
-    """Of `keep`. A teacher's mean MaxSim divided by 0.02 names its first document and little else; divided by
-    more it says how all of them compare."""
+    """Of `keep`, and of all tokens. A teacher's mean MaxSim divided by 0.02 names its first document and
+    little else; divided by more it says how all of them compare."""
     answers: float = 1.0
     """Of general questions within the retrieval loss; with 0 `model.teacher` alone ranks their answers."""
     positives: Strategy = "unit"
@@ -235,7 +239,8 @@ class EncodedBatch:
     token_query: Tensor | None = None  # [tokens], the query of each; B where it belongs to none
     teacher_scores: Tensor | None = None
     """Of the model whose general rankings are kept: MaxSim [B, D], or like `token_scores`."""
-    start_scores: Tensor | None = None  # [B, D], gated MaxSim of the model training began with
+    start_scores: Tensor | None = None
+    """Of the model training began with: gated MaxSim [B, D], or like `token_scores`."""
 
 
 @dataclass(slots=True)
@@ -245,6 +250,17 @@ class BatchLabels:
     quantity_mask: Tensor  # [B, Tq] bool, tokens of any quantity mention
     conditions: Conditions
     quantities: DocumentQuantities
+
+
+def _kept_rows(
+    of: KeptRows, batch: EncodedBatch, scores: Tensor, divisor: Tensor | float, counted: Tensor
+) -> tuple[Tensor, Tensor | float, Tensor]:
+    """Scores, divisor and which rows count, for `keep_loss`: of queries, or of each of their tokens."""
+    if of == "queries":
+        return scores, divisor, counted
+    assert batch.token_scores is not None and batch.token_query is not None
+    with_nobody = torch.cat([counted, counted.new_zeros(1)])
+    return batch.token_scores, 1.0, with_nobody[batch.token_query]
 
 
 @dataclass(slots=True)
@@ -324,21 +340,15 @@ class NumColBERTLoss(nn.Module):
             total = total + s.concept * concept
             parts["concept"] = concept.detach()
         if s.keep and batch.teacher_scores is not None:
-            rows, divided, general = scores, divisor, ~conditional
-            if batch.token_scores is not None and batch.token_query is not None:
-                nobody = general.new_zeros(1)
-                rows, divided, general = (
-                    batch.token_scores,
-                    1.0,
-                    torch.cat([general, nobody])[batch.token_query],
-                )
-            keep = keep_loss(rows, batch.teacher_scores, divided, general, temperature=s.keep_temperature)
+            rows, divided, counted = _kept_rows(s.keep_of, batch, scores, divisor, ~conditional)
+            keep = keep_loss(rows, batch.teacher_scores, divided, counted, temperature=s.keep_temperature)
             total = total + s.keep * keep
             parts["keep"] = keep.detach()
         if s.keep_numbers and batch.start_scores is not None:
-            keep = keep_loss(
-                scores, batch.start_scores, divisor, conditional, temperature=s.retrieval_temperature
-            )
+            rows, divided, counted = _kept_rows(s.keep_numbers_of, batch, scores, divisor, conditional)
+            of_tokens = s.keep_numbers_of == "tokens"
+            temperature = s.keep_temperature if of_tokens else s.retrieval_temperature
+            keep = keep_loss(rows, batch.start_scores, divided, counted, temperature=temperature)
             total = total + s.keep_numbers * keep
             parts["keep_numbers"] = keep.detach()
         if s.detection and batch.num_logit is not None:

@@ -104,7 +104,8 @@ class TrainingStep(nn.Module):
         maxima = token_maxima(vectors.to(dtype), batch, skipped)
         words = batch.word_mask & ~quantity_mask
         settings = self.loss.settings
-        of_tokens = settings.keep_of == "tokens" and self.teacher is not None
+        taught = self.teacher is not None and settings.keep_of == "tokens"
+        held = self.start is not None and settings.keep_numbers_of == "tokens"
         encoded = EncodedBatch(
             queries=queries,
             ungated=ungated,
@@ -114,12 +115,10 @@ class TrainingStep(nn.Module):
             document_mask=_counted(document, batch, skipped),
             num_logit=logit,
             scores=maxima.sums(gates),
-            token_scores=maxima.maxima if of_tokens else None,
-            token_query=maxima.query if of_tokens else None,
-            teacher_scores=(
-                self.teacher.scores(batch, skipped, of_tokens=of_tokens) if self.teacher is not None else None
-            ),
-            start_scores=self.start.scores(batch, skipped) if self.start is not None else None,
+            token_scores=maxima.maxima if taught or held else None,
+            token_query=maxima.query if taught or held else None,
+            teacher_scores=self.teacher.scores(batch, skipped, of_tokens=taught) if self.teacher else None,
+            start_scores=self.start.scores(batch, skipped, of_tokens=held) if self.start else None,
             word_scores=maxima.sums(words.float()) if settings.concept else None,
             mention_scores=maxima.of_mentions(batch.conditions) if settings.mention == "tokens" else None,
         )
