@@ -12,8 +12,9 @@ What a run is, one of:
     commands = [[...], [...]]                   one after the other
     after, shares = [0.05, 0.1]                 that run's model with so much of the weights it started from,
                                                 ranked on the benchmarks in words.BENCHMARKS
-    gate_lengths = [6, 8]                       of such a model: |Q| in its gate's formula; of several
-                                                shares and lengths those best on words.CHOSEN_ON, or on
+    gate_lengths = [6, 8]                       of such a model: |Q| in its gate's formula, and
+    gate_strengths = [0.8, 1]                   the factor of what its network says; of several shares,
+                                                lengths and strengths those best on words.CHOSEN_ON, or on
     chosen_on = "ALL_DEV"                       what another word stands for
 
 When it starts:
@@ -62,6 +63,7 @@ class Run:
     commands: tuple[tuple[str, ...], ...] = ()
     shares: tuple[float, ...] = ()
     gate_lengths: tuple[int, ...] = ()
+    gate_strengths: tuple[float, ...] = ()
     chosen_on: str = "CHOSEN_ON"
     after: str = ""
     needs: tuple[str, ...] = ()
@@ -136,15 +138,18 @@ def commands_of(run: Run, plan: Plan, work: Path, seconds: float = math.inf) -> 
 
 def _averaged(run: Run) -> list[list[str]]:
     trained, made = f"WORK/runs/{run.after}", ["-o", "RUN/model", AGAIN]
-    shares, lengths = list(map(str, run.shares)), list(map(str, run.gate_lengths))
+    shares = list(map(str, run.shares))
     depth = [] if run.keep_depth == USUAL_DEPTH else ["--depth", str(run.keep_depth)]
-    if len(shares) > 1 or len(lengths) > 1:
-        gates = ["--gate-lengths", *lengths] if lengths else []
-        tried = ["--shares", *shares, *gates]
+    gates = {"--gate-length": run.gate_lengths, "--gate-strength": run.gate_strengths}
+    if any(len(values) > 1 for values in (shares, *gates.values())):
+        several = [
+            word for name, values in gates.items() if values for word in (f"{name}s", *map(str, values))
+        ]
+        tried = ["--shares", *shares, *several]
         rank = ["--rank", "BENCHMARKS", "--runs", "RUN/runs", *depth]
         return [["-m", "numcolbert.train.choose", trained, run.chosen_on, *tried, *made, *rank]]
-    gates = ["--gate-length", *lengths] if lengths else []
-    average = ["-m", "numcolbert.train.average", trained, "--share", *shares, *gates, *made]
+    one = [word for name, values in gates.items() for value in values for word in (name, str(value))]
+    average = ["-m", "numcolbert.train.average", trained, "--share", *shares, *one, *made]
     return [average, ["-m", "numcolbert.train.evaluate", "RUN/model", "BENCHMARKS", "-o", "RUN/runs", *depth]]
 
 
@@ -197,7 +202,11 @@ def _check(run: Run, known: Mapping[str, Run]) -> None:
         (run.baseline and not run.recipe, "has a baseline and no recipe", "name the recipe of its data"),
         (run.rates and not run.baseline, "has rates and no baseline", "set optimiser.lr for a training"),
         (run.set and not run.recipe, "has settings and no recipe", "write them into its command"),
-        (run.gate_lengths and not run.shares, "holds a gate and averages nothing", "give it shares"),
+        (
+            (run.gate_lengths or run.gate_strengths) and not run.shares,
+            "changes a gate and averages nothing",
+            "give it shares",
+        ),
         (run.shares and not run.after, "averages nothing", "name the training with after"),
         *(
             (not 0 <= share <= 1, f"has a share of {share:g}", "it lies between 0 and 1")

@@ -45,8 +45,9 @@ def measured(run: Row, baselines: list[Row], name: str) -> Row:
 
 def label(run: Row) -> str:
     averaged = ", averaged" if run["recipe"]["run"]["start_share"] else ""
+    taught = ", taught ordinary search" if run["recipe"]["loss"].get("keep") else ""
     system = SYSTEMS.get(run["recipe"]["name"], run["recipe"]["name"])
-    return f"{system}, {in_all(run, 'step'):,} steps{averaged}"
+    return f"{system}{taught}, {in_all(run, 'step'):,} steps{averaged}"
 
 
 def in_all(run: Mapping[str, Any], what: str) -> Any:
@@ -104,6 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "digits": run["recipe"]["model"]["encoder"]["digits"],
         "share of the start's weights": run["recipe"]["run"]["start_share"],
         "length the gate is held at": run["recipe"]["run"].get("gate_length") or "that of the query",
+        "strength of the gate": run["recipe"]["run"].get("gate_strength", 1.0),
     }
     with replacing_file(file) as aside:
         aside.write_text(json.dumps(facts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -135,6 +135,7 @@ def named(run: Mapping[str, Any], chosen: argparse.Namespace) -> dict[str, Any]:
     made_with = run["recipe"]
     if chosen.share is not None:
         held = {"gate_length": chosen.gate_length} if chosen.gate_length else {}
+        held |= {"gate_strength": chosen.gate_strength} if chosen.gate_strength is not None else {}
         made_with = made_with | {"run": made_with["run"] | {"start_share": chosen.share} | held}
     return {
         "run": chosen.name,
@@ -156,6 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--average", metavar="RUN", help="a recorded run, whose model was averaged")
     parser.add_argument("--share", type=float, help="of the start's weights in the average")
     parser.add_argument("--gate-length", type=int, help="of the gate's formula in the average")
+    parser.add_argument("--gate-strength", type=float, help="factor of what its network says in the average")
     parser.add_argument("--results", type=Path, help="results.json of the average")
     parser.add_argument("--recipe", required=True, help="built-in recipe that is closest")
     parser.add_argument("--name", required=True)

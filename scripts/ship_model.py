@@ -3,8 +3,8 @@
     python scripts/ship_model.py runs/default default-17k-average0.05-gate8 --baseline ft-17k-average0.1
 
 takes the folder of the training and the recorded run that is to ship, averages the model as that run was
-(`run.start_share`, `run.gate_length`) and writes models/numcolbert-minilm and src/numcolbert/assets/model. At
-the end it says what has to be measured again with the new files.
+(`run.start_share`, `run.gate_length`, `run.gate_strength`) and writes models/numcolbert-minilm and
+src/numcolbert/assets/model. At the end it says what has to be measured again with the new files.
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from numcolbert.model.checkpoint import load_checkpoint, save_checkpoint
 from numcolbert.model.export import export_model
 from numcolbert.program import parser_of, program
 from numcolbert.train.average import averaged_run
+from numcolbert.train.gate_setting import GateSetting
 from record_run import deciding
 from recorded_runs import recorded
 
 ROOT = Path(__file__).parent.parent
 CHECKPOINT = ROOT / "models" / "numcolbert-minilm"
 PACKAGE = ROOT / "src" / "numcolbert" / "assets" / "model"
-MAY_DIFFER = {"run.start_share", "run.gate_length", "run.time_budget_s"}
+MAY_DIFFER = {"run.start_share", "run.gate_length", "run.gate_strength", "run.time_budget_s"}
 """What is done to a model when its training is over, and a time that was not used up: it is not recorded."""
 
 
@@ -49,7 +50,8 @@ def ship(training: Path, run: Mapping[str, Any], checkpoint: Path, package: Path
     """Write the weights beside the card, and the packaged model made of them."""
     check_same_training(training, run)
     at_the_end = run["recipe"]["run"]
-    model = averaged_run(training, at_the_end["start_share"], at_the_end.get("gate_length") or 0)
+    gate = GateSetting(at_the_end.get("gate_length", 0), at_the_end.get("gate_strength", 1.0))
+    model = averaged_run(training, at_the_end["start_share"], gate)
     with tempfile.TemporaryDirectory() as aside:
         save_checkpoint(model, Path(aside) / "model")
         shutil.copytree(Path(aside) / "model", checkpoint, dirs_exist_ok=True)

@@ -74,6 +74,8 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
     assert started(after="t", shares=(0.1, 0.2), chosen_on="OTHERS") == [others]
     several = [*choose[:-1], "--gate-lengths", "4", "8", *made, *ranked, "--depth", "7"]
     assert started(after="t", shares=(0.1,), gate_lengths=(4, 8), keep_depth=7) == [several]
+    weaker = [*average, "--gate-strength", "0.8", *made]
+    assert started(after="t", shares=(0.2,), gate_strengths=(0.8,)) == [weaker, rank]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +87,7 @@ def test_runs_are_trainings_baselines_or_commands(planning: ModuleType) -> None:
         ('name = "a"\nrecipe = "x"\ncommand = ["y"]', "does not say what to start", "one of"),
         ('name = "a"\ncommands = [[]]', "does not say what to start", "one of"),
         ('name = "a"\nshares = [0.1]', "averages nothing", "after"),
-        ('name = "a"\nrecipe = "x"\ngate_lengths = [8]', "holds a gate", "share"),
+        ('name = "a"\nrecipe = "x"\ngate_lengths = [8]', "changes a gate", "share"),
         ('name = "a"\nshares = [0.1, 2]\nafter = "b"', "has a share of 2", "between 0 and 1"),
         ('name = "../a"\nrecipe = "x"', "is no name for a run", "letters"),
         ('name = "a"\nrecipe = "x"\nafter = "b"', "starts after 'b', which is no run", "name"),
@@ -247,7 +249,7 @@ def test_joint_training_starts_from_general_search_or_has_it_for_a_teacher(plan:
         for run in plan.runs
         if run.recipe == "joint-further" or (run.recipe and run.name.startswith("joint-"))
     ]
-    assert len(trainings) == 9
+    assert len(trainings) == 12
     for joint in trainings:
         recipe = _recipe(plan, joint)
         assert recipe.model.start_from == f"WORK/runs/{joint.after}/model"

@@ -15,9 +15,10 @@ from numcolbert.model.checkpoint import (
     load_checkpoint,
     save_checkpoint,
 )
-from numcolbert.train.average import average, averaged_run, hold_gate, main, start_weights
+from numcolbert.train.average import average, averaged_run, main, start_weights
 from numcolbert.train.choose import main as choose
 from numcolbert.train.evaluate import Ranker, collect, evaluate
+from numcolbert.train.gate_setting import AS_TRAINED, GateSetting, set_gate, tried
 from numcolbert.train.journal import read_log
 from numcolbert.train.recipe import load_recipe
 from numcolbert.train.trainer import train
@@ -58,7 +59,7 @@ def test_a_share_of_the_start_moves_the_encoder_and_leaves_the_gate(backbone: Pa
     assert all(torch.equal(model.state_dict()[name], tensor) for name, tensor in start.items())
 
 
-def test_a_held_gate_rises_no_further(backbone: Path, tmp_path: Path) -> None:
+def test_a_gate_can_be_held_and_weakened(backbone: Path, tmp_path: Path) -> None:
     model = add_gate(build_colbert(backbone, SMALL))
     gate = find_gate(model)
     assert gate is not None
@@ -66,17 +67,32 @@ def test_a_held_gate_rises_no_further(backbone: Path, tmp_path: Path) -> None:
         gate.gate[-1].bias.fill_(50.0)  # saturated
     inputs, lengths = torch.randn(1, 9, 16), torch.full((1, 1), 9)
     assert gate.weigh(inputs, lengths)[1].max().item() == pytest.approx(9.0)
-    hold_gate(model, 0)
+    set_gate(model, AS_TRAINED)
     assert gate.query_length == "actual"
-    hold_gate(model, 4)
+    set_gate(model, GateSetting(length=4))
     assert gate.weigh(inputs, lengths)[1].max().item() == pytest.approx(4.0)
     save_checkpoint(model, tmp_path / "held")
     again = find_gate(load_checkpoint(tmp_path / "held"))
     assert again is not None and again.query_length == 4
-    with pytest.raises(UsageError, match="length is 1"):
-        hold_gate(model, 1)
+    with torch.no_grad():
+        gate.gate[-1].bias.fill_(0.7)
+    with tried(gate, GateSetting(length=5_000, strength=0.5)):
+        assert gate.query_length == 5_000
+        weak = gate.weigh(inputs, lengths)[1]
+    assert gate.query_length == 4  # as before
+    gate.query_length = 5_000
+    before = gate.weigh(inputs, lengths)[1]
+    torch.testing.assert_close(weak, before.sqrt(), rtol=2e-3, atol=0)
+    set_gate(model, GateSetting(strength=0.0))
+    torch.testing.assert_close(gate.weigh(inputs, lengths)[1], torch.ones(1, 9))  # none is left
+    for wrong, said in (
+        (GateSetting(length=1), "length is 1"),
+        (GateSetting(strength=-0.5), "strength is -0.5"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            set_gate(model, wrong)
     with pytest.raises(UsageError, match="no gate"):
-        hold_gate(build_colbert(backbone, SMALL), 4)
+        set_gate(build_colbert(backbone, SMALL), GateSetting(length=4))
 
 
 def test_wrong_shares_and_other_models_are_refused(backbone: Path) -> None:
@@ -95,8 +111,11 @@ def test_a_run_averages_at_its_end_as_the_command_does_afterwards(
         ranked = f'run.evaluate_at_end=["{benchmark_folder}"]'
         return train_three_steps(backbone, triples_file, tmp_path / name, ranked, *changes)
 
-    plain, averaged = run("plain"), run("averaged", "run.start_share=0.4", "run.gate_length=3")
-    later = ["--share", "0.4", "--gate-length", "3", "-o", str(tmp_path / "later")]
+    plain, averaged = (
+        run("plain"),
+        run("averaged", "run.start_share=0.4", "run.gate_length=3", "run.gate_strength=0.5"),
+    )
+    later = ["--share", "0.4", "--gate-length", "3", "--gate-strength", "0.5", "-o", str(tmp_path / "later")]
     assert main([str(plain), *later]) == 0
     ours, theirs = load_checkpoint(averaged / "model"), load_checkpoint(tmp_path / "later")
     held = [find_gate(model) for model in (ours, theirs)]
@@ -153,16 +172,18 @@ def trained(backbone: Path, triples_file: Path, tmp_path_factory: pytest.TempPat
 def test_the_chosen_share_and_gate_are_the_best_of_those_tried(
     trained: Path, benchmark_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tried_with = ["--shares", "0", "0.9", "--gate-lengths", "0", "2", "5", "--device", "cpu"]
+    tried_with = ["--shares", "0", "0.9", "--gate-lengths", "0", "5", "--gate-strengths", "1", "0.5"]
+    tried_with += ["--device", "cpu"]
     assert choose([str(trained), str(benchmark_folder), *tried_with, "-o", str(tmp_path / "best")]) == 0
     choice = json.loads((tmp_path / "best" / "choice.json").read_text())
-    tried = [(one["share"], one["gate_length"]) for one in choice["tried"]]
-    assert tried == [(0, 0), (0, 2), (0, 5), (0.9, 0), (0.9, 2), (0.9, 5)]
+    tried = [(one["share"], *one["gate"].values()) for one in choice["tried"]]
+    gates = [(0, 1), (0, 0.5), (5, 1), (5, 0.5)]
+    assert tried == [(share, *gate) for share in (0, 0.9) for gate in gates]
     assert choice["chosen"]["mean"] == max(one["mean"] for one in choice["tried"])
-    assert capsys.readouterr().out.count("\n") == 8  # a head, six rows, and what was chosen
+    assert capsys.readouterr().out.count("\n") == 10  # a head, eight rows, and what was chosen
     # Each row is what the model made with that share and length reaches when it is measured for itself.
     for one in choice["tried"]:
-        model = averaged_run(trained, one["share"], one["gate_length"])
+        model = averaged_run(trained, one["share"], GateSetting(**one["gate"]))
         [result] = evaluate(Ranker.of(model), collect([benchmark_folder], suites=False))
         assert one["by_benchmark"] == {result.name: pytest.approx(result.scores["gated"]["nDCG@10"])}
     # What is ranked after the choice is ranked by the model that was chosen.
@@ -199,7 +220,11 @@ def test_a_choice_in_half_precision_is_about_the_same(
 
 @pytest.mark.parametrize(
     ("wrong", "said"),
-    [(["--gate-lengths", "1"], "0, or 2 or more"), (["--shares", "1.2"], "share is 1.2")],
+    [
+        (["--gate-lengths", "1"], "0, or 2 or more"),
+        (["--gate-strengths", "-1"], "not negative"),
+        (["--shares", "1.2"], "share is 1.2"),
+    ],
 )
 def test_choices_that_no_model_has_are_refused_at_once(
     trained: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], wrong: list[str], said: str

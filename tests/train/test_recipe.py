@@ -72,6 +72,7 @@ def test_a_recipe_extends_the_one_beside_it(tmp_path: Path) -> None:
         ("data.workers=-1", "must not be negative"),
         ("run.seed=-1", "must not be negative"),
         ("run.gate_length=-1", "must not be negative"),
+        ("run.gate_strength=-1", "must not be negative"),
         ("run.gate_length=1", "2 or more"),
         ("run.time_budget_s=-1", "must not be negative"),
         ("run.steps=-1", "must not be negative"),

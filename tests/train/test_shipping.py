@@ -48,7 +48,7 @@ def test_what_ships_is_the_recorded_average(
     )
     like = next(run for run in runs if run["command"] == facts["recipe"]["command"])
     recipe = json.loads((training / "recipe.json").read_text(encoding="utf-8"))
-    recipe["run"] |= {"start_share": 0.4, "gate_length": 3}
+    recipe["run"] |= {"start_share": 0.4, "gate_length": 3, "gate_strength": 0.5}
     first = like | {"run": "first", "after": "", "command": "numcolbert train before"}
     recorded = first | {"run": "small", "after": "first", "recipe": recipe}
     recorded |= {"command": "numcolbert train tiny-cpu"}

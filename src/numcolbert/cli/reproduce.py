@@ -24,7 +24,7 @@ def reproduce(
     table: Annotated[
         str,
         typer.Argument(
-            help="main, facts, variants, ablation, ablation-early, positives, general, efficiency, "
+            help="main, facts, taught, variants, ablation, ablation-early, positives, general, efficiency, "
             "efficiency-whole, operators or all."
         ),
     ],

@@ -30,13 +30,13 @@ def write(pool: Pool, made: JudgedSet, folder: Path, *, overwrite: bool = False)
             for row in range(len(pool.sentences)):
                 if row not in made.removed:
                     _line(file.write, {"_id": document_id(pool, row), "text": pool.sentences[row]})
-        _write_set(pool, aside, made.test, made.removed)
+        write_set(pool, aside, made.test, made.removed)
         for name, belongs in SUBSETS.items():
             _write_qrels(pool, aside / "qrels" / f"{name}.trec", filter(belongs, made.test))
         if made.development:
-            _write_set(pool, aside / "dev", made.development, made.removed)
+            write_set(pool, aside / "dev", made.development, made.removed)
         for name, queries in made.suites.items():
-            _write_set(pool, aside / "suites" / name, queries, made.removed)
+            write_set(pool, aside / "suites" / name, queries, made.removed)
         _dump(aside / "held_out.json", held_out(made))
         (aside / "card.md").write_text(card(pool, made, counts), encoding="utf-8")
     return counts
@@ -124,7 +124,7 @@ that training must not use.
 """
 
 
-def _write_set(pool: Pool, folder: Path, queries: Sequence[JudgedQuery], removed: set[int]) -> None:
+def write_set(pool: Pool, folder: Path, queries: Sequence[JudgedQuery], removed: set[int]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / QUERIES).open("w", encoding="utf-8") as file:
         for query in queries:

@@ -13,6 +13,7 @@ from numcolbert.reproduce.systems import SYSTEMS
 TABLES = (
     "main",
     "facts",
+    "taught",
     "variants",
     "ablation",
     "ablation-early",

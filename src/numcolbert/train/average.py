@@ -1,12 +1,12 @@
-"""Averages a trained encoder with the one it started from, and holds its gate.
+"""Averages a trained encoder with the one it started from, and takes back some of its gate.
 
-    python -m numcolbert.train.average RUN --share 0.2 --gate-length 8 -o MODEL
+    python -m numcolbert.train.average RUN --share 0.2 --gate-strength 0.8 -o MODEL
 
 takes the folder that `numcolbert train` leaves behind and builds the start anew from its recipe. What
 training changes most is often what it learns by heart; a share of the start's weights takes some of that
-back. A gate may rise to the length of the query, more than a search in a large collection wants: with
-a length of its own it cannot. `python -m numcolbert.train.choose` finds both on development queries;
-`run.start_share` and `run.gate_length` then do the same at the end of a training.
+back. A gate may rise to the length of the query, more than a search in a large collection wants: see
+`numcolbert.train.gate_setting`. `python -m numcolbert.train.choose` finds both on development queries;
+`run.start_share`, `run.gate_length` and `run.gate_strength` then do the same at the end of a training.
 """
 
 from __future__ import annotations
@@ -14,15 +14,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from numcolbert.config import read_json, settings_from
 from numcolbert.errors import ModelError, UsageError
-from numcolbert.model.checkpoint import find_gate, load_checkpoint, save_checkpoint
+from numcolbert.model.checkpoint import load_checkpoint, save_checkpoint
 from numcolbert.program import parser_of, program
+from numcolbert.train.gate_setting import AS_TRAINED, GateSetting, set_gate
 from numcolbert.train.model_setup import ModelSettings, open_start
 
 if TYPE_CHECKING:
@@ -45,14 +46,6 @@ def check_share(share: float) -> None:
         raise UsageError(f"The start's share is {share}.", hint="it lies between 0 and 1")
 
 
-def check_gate_length(length: int) -> None:
-    if length < 0 or length == 1:
-        raise UsageError(
-            f"The gate's length is {length}.",
-            hint="it is 0, or 2 or more; 0 leaves the gate as it was trained",
-        )
-
-
 def average(model: MultiVectorEncoder, start: Mapping[str, Tensor], share: float) -> None:
     """Put `share` of the weights `start` (from `start_weights`) into `model`, in place."""
     check_share(share)
@@ -67,17 +60,6 @@ def average(model: MultiVectorEncoder, start: Mapping[str, Tensor], share: float
             own[name].lerp_(before.to(own[name]), share)
 
 
-def hold_gate(model: MultiVectorEncoder, length: int) -> None:
-    """Let the gate of every query rise to `length` at most, in place; 0 leaves it as it was trained."""
-    if not length:
-        return
-    gate: Any = find_gate(model)
-    if gate is None:
-        raise UsageError("The model has no gate to hold.", hint="leave out the gate's length")
-    check_gate_length(length)
-    gate.query_length = length
-
-
 def start_of(run: Path) -> dict[str, Tensor]:
     """The weights that a finished training started from, built anew from its recipe."""
     file = run / "recipe.json"
@@ -86,11 +68,11 @@ def start_of(run: Path) -> dict[str, Tensor]:
     return start_weights(open_start(settings))
 
 
-def averaged_run(run: Path, share: float, gate_length: int = 0) -> MultiVectorEncoder:
-    """The model of a finished training, with `share` of the weights it started from and its gate held."""
+def averaged_run(run: Path, share: float, gate: GateSetting = AS_TRAINED) -> MultiVectorEncoder:
+    """The model of a finished training, with `share` of the weights it started from and such a gate."""
     start, model = start_of(run), load_checkpoint(run / "model")
     average(model, start, share)
-    hold_gate(model, gate_length)
+    set_gate(model, gate)
     return model
 
 
@@ -100,10 +82,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("run", type=Path, help="folder of a finished training")
     parser.add_argument("--share", type=float, required=True, help="of the start's weights, from 0 to 1")
     parser.add_argument("--gate-length", type=int, default=0, help="|Q| in the gate's formula")
+    parser.add_argument("--gate-strength", type=float, default=1.0, help="factor of what its network says")
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--overwrite", action="store_true")
     chosen = parser.parse_args(arguments)
-    model = averaged_run(chosen.run, chosen.share, chosen.gate_length)
+    model = averaged_run(chosen.run, chosen.share, GateSetting(chosen.gate_length, chosen.gate_strength))
     save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)
     return 0
 

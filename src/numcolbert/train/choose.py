@@ -1,9 +1,9 @@
 """Chooses, on development queries, how much of its start a trained model keeps and how strong its gate is.
 
-    python -m numcolbert.train.choose RUN BENCHMARK/dev... --shares 0.05 0.1 --gate-lengths 4 6 8 -o MODEL
+    python -m numcolbert.train.choose RUN BENCHMARK/dev... --shares 0.05 0.1 --gate-strengths 0.8 1 -o MODEL
 
-ranks the queries with each share and each length of the gate's formula (see `numcolbert.train.average`; 0
-is the gate as it was trained), prints nDCG@10, and saves the model with the highest mean over the
+ranks the queries with each share, and each length and strength of the gate (see `numcolbert.train.average`
+and `numcolbert.train.gate_setting`), prints nDCG@10, and saves the model with the highest mean over the
 benchmarks. All that was tried stands beside it in choice.json.
 
     ... --rank BENCHMARK... --runs OUT
@@ -17,12 +17,13 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 
 from numcolbert.files import refuse_existing, storage_errors
 from numcolbert.model.checkpoint import MARK, load_checkpoint, save_checkpoint
 from numcolbert.program import parser_of, positive, program
-from numcolbert.train.average import average, averaged_run, check_gate_length, check_share, start_of
+from numcolbert.train.average import average, averaged_run, check_share, start_of
 from numcolbert.train.benchmarks import Benchmark
 from numcolbert.train.evaluate import (
     DEPTH,
@@ -32,10 +33,10 @@ from numcolbert.train.evaluate import (
     add_device_options,
     collect,
     evaluate,
-    held_variant,
     save_results,
 )
 from numcolbert.train.evaluate import table as measured_table
+from numcolbert.train.gate_setting import AS_TRAINED, GateSetting
 from numcolbert.train.measures import Measures, as_it_ranks
 from numcolbert.train.model_setup import choose_device
 from numcolbert.train.packed import Precision
@@ -49,7 +50,7 @@ class Tried:
     """One setting, and what it reaches on each benchmark."""
 
     share: float
-    gate_length: int
+    gate: GateSetting
     by_benchmark: dict[str, float]
     mean: float
 
@@ -58,13 +59,13 @@ def try_all(
     run: Path,
     benchmarks: Sequence[Benchmark],
     shares: Sequence[float],
-    gate_lengths: Sequence[int],
+    gates: Sequence[GateSetting],
     device: str,
     corpora: Corpora,
     *,
     precision: Precision = "auto",
 ) -> Iterator[Tried]:
-    """Each share with each length; a model without a gate has its shares alone. Collections are read into
+    """Each share with each gate; a model without one has its shares alone. Collections are read into
     `corpora`: their tokens are the same for all shares.
     """
     start = start_of(run)
@@ -73,24 +74,27 @@ def try_all(
         average(model, start, share)
         ranker = Ranker.of(model, precision=precision)
         ranker.corpora = corpora
-        lengths = gate_lengths if ranker.gate is not None else [0]
-        results = list(evaluate(ranker, benchmarks, gate_lengths=[length for length in lengths if length]))
-        for length in lengths:
-            reached = {result.name: _of_length(result, length)[MEASURE] for result in results}
-            yield Tried(share, length, reached, sum(reached.values()) / len(reached))
+        some = gates if ranker.gate is not None else [AS_TRAINED]
+        results = list(evaluate(ranker, benchmarks, gates=[gate for gate in some if gate != AS_TRAINED]))
+        for gate in some:
+            reached = {result.name: _with_gate(result, gate)[MEASURE] for result in results}
+            yield Tried(share, gate, reached, sum(reached.values()) / len(reached))
 
 
-def _of_length(result: Result, gate_length: int) -> Measures:
-    return result.scores[held_variant(gate_length)] if gate_length else as_it_ranks(result.scores)
+def _with_gate(result: Result, gate: GateSetting) -> Measures:
+    return as_it_ranks(result.scores) if gate == AS_TRAINED else result.scores[str(gate)]
 
 
 def table(tried: Sequence[Tried]) -> str:
     names = list(tried[0].by_benchmark)
     width = max(8, *map(len, names))
-    rows = [f"{'share':>5}  {'gate':>4}  " + "".join(f"{name:>{width}}  " for name in names) + f"{'mean':>6}"]
+    wide = max(len(str(one.gate)) for one in tried)
+    rows = [
+        f"{'share':>5}  {'gate':<{wide}}  " + "".join(f"{name:>{width}}  " for name in names) + f"{'mean':>6}"
+    ]
     for one in tried:
         cells = "".join(f"{one.by_benchmark[name]:{width}.4f}  " for name in names)
-        rows.append(f"{one.share:5g}  {one.gate_length or '-':>4}  {cells}{one.mean:6.4f}")
+        rows.append(f"{one.share:5g}  {one.gate!s:<{wide}}  {cells}{one.mean:6.4f}")
     return "\n".join(rows) + "\n"
 
 
@@ -102,7 +106,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("benchmarks", nargs="+", type=Path, help="to choose on: never those of the tables")
     parser.add_argument("--shares", type=float, nargs="+", default=[0.05, 0.1])
-    parser.add_argument("--gate-lengths", type=int, nargs="+", default=[0, 4, 6, 8, 10])
+    parser.add_argument("--gate-lengths", type=int, nargs="+", default=[0], help="0: as it was trained")
+    parser.add_argument("--gate-strengths", type=float, nargs="+", default=[1.0], help="1: as it was trained")
     add_device_options(parser)
     parser.add_argument("-o", "--out", type=Path, required=True)
     parser.add_argument("--overwrite", action="store_true")
@@ -112,8 +117,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = parser.parse_args(arguments)
     if bool(chosen.rank) != bool(chosen.runs):
         parser.error("--rank and --runs go together")
-    for length in chosen.gate_lengths:
-        check_gate_length(length)
+    gates = [GateSetting(*pair) for pair in product(chosen.gate_lengths, chosen.gate_strengths)]
+    for gate in gates:
+        gate.check()
     for share in chosen.shares:
         check_share(share)
     refuse_existing(chosen.out, "folder", overwrite=chosen.overwrite, mark=MARK)
@@ -122,15 +128,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with storage_errors(chosen.runs):  # now, and not after everything is tried
             chosen.runs.mkdir(parents=True, exist_ok=True)
     corpora: Corpora = {}
-    settings = (chosen.shares, chosen.gate_lengths, chosen.device, corpora)
+    settings = (chosen.shares, gates, chosen.device, corpora)
     tried = list(try_all(chosen.run, benchmarks, *settings, precision=chosen.precision))
     best = max(tried, key=lambda one: one.mean)
-    model = averaged_run(chosen.run, best.share, best.gate_length)
+    model = averaged_run(chosen.run, best.share, best.gate)
     save_checkpoint(model, chosen.out, overwrite=chosen.overwrite)
     choice = {"chosen": asdict(best), "tried": [asdict(one) for one in tried]}
     (chosen.out / CHOICE).write_text(json.dumps(choice, indent=1) + "\n", encoding="utf-8")
     sys.stdout.write(table(tried))
-    sys.stdout.write(f"chosen: share {best.share:g}, gate length {best.gate_length or 'as trained'}\n")
+    sys.stdout.write(f"chosen: share {best.share:g}, gate {best.gate}\n")
     if ranked:
         model = load_checkpoint(chosen.out, device=str(choose_device(chosen.device)))
         ranker = Ranker.of(model, precision=chosen.precision)

@@ -30,6 +30,7 @@ from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.program import positive, program
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus, with_suites, write_run
 from numcolbert.train.fingerprint import write_note
+from numcolbert.train.gate_setting import AS_TRAINED, GateSetting, tried
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.model_setup import choose_device, skipped_document_ids, text_settings
 from numcolbert.train.packed import PackedEncoder, PackedSettings, Precision, compute_dtype
@@ -86,16 +87,10 @@ class Ranker:
             self.corpora[path] = (corpus, tokenise(self.reader, corpus.texts))
         return self.corpora[path]
 
-    def queries(self, texts: Sequence[str], gate_length: int = 0) -> EncodedQueries:
-        """Encoded queries; with a `gate_length` as if that were |Q| in the gate's formula."""
-        held = self.gate.query_length if gate_length else None
-        if gate_length:
-            self.gate.query_length = gate_length
-        try:
+    def queries(self, texts: Sequence[str], gate: GateSetting = AS_TRAINED) -> EncodedQueries:
+        """Encoded queries, gated as `gate` says."""
+        with tried(self.gate, gate):
             return encode_queries(self.encoder, self.gate, self.reader, texts, self.device)
-        finally:
-            if gate_length:
-                self.gate.query_length = held
 
     @classmethod
     def of(cls, model: Any, *, precision: Precision = "auto") -> Ranker:
@@ -116,12 +111,12 @@ def evaluate(
     out: Path | None = None,
     *,
     depth: int = DEPTH,
-    gate_lengths: Sequence[int] = (),
+    gates: Sequence[GateSetting] = (),
 ) -> Iterator[Result]:
     """One after the other, so that those that are done can be kept whatever becomes of the next.
 
     Benchmarks that share a corpus follow each other: it is encoded once for all of them, and for each of
-    the `gate_lengths` that the model is also measured with.
+    the `gates` that the model is also measured with.
     """
     corpus: Corpus | None = None
     groups: list[Group] = []
@@ -143,8 +138,8 @@ def evaluate(
                 )
             queries = ranker.queries(benchmark.query_texts)
             variants = variants_of(queries, gated=ranker.gate is not None)
-            for length in gate_lengths:
-                variants[held_variant(length)] = ranker.queries(benchmark.query_texts, length).gates
+            for gate in gates:
+                variants[str(gate)] = ranker.queries(benchmark.query_texts, gate).gates
             scores = score_all(queries, list(variants.values()), groups)
             result = Result(benchmark.name, len(benchmark.query_ids), len(corpus.ids), 0.0, {})
             for variant, score in zip(variants, scores, strict=True):
@@ -164,11 +159,6 @@ def evaluate(
             yield result
     finally:
         ranker.encoder.train(was_training)
-
-
-def held_variant(gate_length: int) -> str:
-    """The name of a model's variant whose gate has that length."""
-    return f"gate{gate_length}"
 
 
 def variants_of(queries: EncodedQueries, *, gated: bool) -> dict[str, Tensor]:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 from numcolbert.config import merged, read_toml, settings_from
 from numcolbert.errors import NotFoundError, UsageError
+from numcolbert.train.gate_setting import GateSetting
 from numcolbert.train.losses import LOSSES, LossSettings
 from numcolbert.train.model_setup import ModelSettings
 from numcolbert.train.packed import Precision
@@ -60,6 +61,12 @@ class RunSettings:
     save_fp16: bool = False
     start_share: float = 0.0
     gate_length: int = 0
+    gate_strength: float = 1.0
+
+    @property
+    def gate(self) -> GateSetting:
+        """The gate of the model that is saved."""
+        return GateSetting(self.gate_length, self.gate_strength)
 
 
 @dataclass(frozen=True)
@@ -169,7 +176,7 @@ _RULES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
             *(*_WEIGHTS, "loss.answers", "loss.detection_positive_weight"),
             *("optimiser.head_factor", "optimiser.embedding_factor", "optimiser.weight_decay"),
             *("data.workers", "run.steps", "run.time_budget_s", "run.eval_every", "run.checkpoint_every"),
-            *("run.gate_length", *_SEEDS),
+            *("run.gate_length", "run.gate_strength", *_SEEDS),
         ),
         lambda value: value >= 0,
         "it must not be negative",
@@ -230,5 +237,6 @@ def _check(recipe: Recipe) -> None:
         )
     if model.dropout and run.seed >= 2**43:  # every step has a seed of its own, made from this one
         raise UsageError(f"run.seed is {run.seed}, too large beside dropout.", hint="choose one below 2**43")
-    if run.gate_length and not model.gated:
-        raise UsageError("run.gate_length holds a gate that the model does not have.", hint="leave it out")
+    for name, value in (("gate_length", run.gate_length), ("gate_strength", run.gate_strength - 1)):
+        if value and not model.gated:
+            raise UsageError(f"run.{name} changes a gate that the model does not have.", hint="leave it out")

@@ -25,10 +25,11 @@ from torch import Tensor
 from numcolbert.errors import ConflictError, ModelError
 from numcolbert.model.checkpoint import find_gate, save_checkpoint
 from numcolbert.progress import Progress
-from numcolbert.train.average import average, hold_gate, start_weights
+from numcolbert.train.average import average, start_weights
 from numcolbert.train.batches import Batch, BatchStream
 from numcolbert.train.benchmarks import Benchmark
 from numcolbert.train.evaluate import Ranker, Result, collect, evaluate, save_results
+from numcolbert.train.gate_setting import set_gate
 from numcolbert.train.journal import Journal
 from numcolbert.train.losses import NumColBERTLoss
 from numcolbert.train.measures import as_it_ranks
@@ -325,7 +326,7 @@ class Trainer:
             return  # before the first batch: there is nothing to save, and maybe something to lose
         self._begin()
         average(self.model, self._before, self.recipe.run.start_share)
-        hold_gate(self.model, self.recipe.run.gate_length)
+        set_gate(self.model, self.recipe.run.gate)
         save_checkpoint(self.model, self.output / "model", half=self.recipe.run.save_fp16, overwrite=True)
         if self.at_end and not outcome.interrupted:
             measured = self._evaluate(self.at_end, self.output / "runs")
