@@ -10,13 +10,12 @@ known of these queries, and `--passages` others of the benchmark's.
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 
+from cut_benchmark import cut, refuse_nested
 from numcolbert.data.benchmark import BenchmarkSettings, Builder, JudgedQuery
 from numcolbert.data.benchmark_files import document_id, write_set
 from numcolbert.data.pool import Pool
@@ -24,7 +23,8 @@ from numcolbert.data.suites import SUITES
 from numcolbert.errors import InputError
 from numcolbert.files import refuse_existing, replacing_folder
 from numcolbert.program import not_negative, parser_of, positive, program
-from numcolbert.train.benchmarks import read_corpus, with_suites
+from numcolbert.reproduce.imported import write_texts
+from numcolbert.train.benchmarks import Corpus, read_benchmark, read_corpus, with_suites
 
 CORPUS = "corpus.jsonl"
 OTHER_SEED = 1_000
@@ -47,16 +47,22 @@ def drawn(builder: Builder, count: int, fewest: int) -> dict[str, list[JudgedQue
     return found
 
 
-def same(builder: Builder, benchmark: Path, ids: Sequence[str]) -> bool:
+def same(builder: Builder, benchmark: Path, corpus: Corpus) -> bool:
     """Whether what was built has the collection and all queries of the benchmark in that folder."""
     test, *suites = with_suites(benchmark)
+    pool, removed = builder.pool, builder.made.removed
     asked = {suite.name.rpartition("/")[2]: suite.query_texts for suite in suites}
     texts = {name: [query.text for query in queries] for name, queries in builder.made.suites.items()}
     return (
         test.query_texts == [query.text for query in builder.made.test]
         and asked == texts
-        and read_corpus(test.corpus_path).ids == ids
+        and corpus.ids == [document_id(pool, row) for row in range(len(pool.sentences)) if row not in removed]
     )
+
+
+def without(corpus: Corpus, names: set[str]) -> Corpus:
+    left = [(name, text) for name, text in zip(corpus.ids, corpus.texts, strict=True) if name not in names]
+    return Corpus(corpus.path, [name for name, _ in left], [text for _, text in left])
 
 
 def _concepts(query: JudgedQuery) -> frozenset[tuple[str, str]]:
@@ -78,26 +84,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--passages", type=not_negative, default=20_000)
     parser.add_argument("--overwrite", action="store_true")
     given = parser.parse_args(arguments)
+    refuse_nested(given.benchmark, given.out)
     refuse_existing(given.out, "folder", overwrite=given.overwrite, mark=CORPUS)
     pool, name = Pool.load(given.pool), given.benchmark.resolve().name
+    corpus = read_corpus(read_benchmark(given.benchmark).corpus_path)
     settings = BenchmarkSettings(name, given.queries, given.development, suite=given.suite, seed=given.seed)
     builder = Builder(pool, settings)
     builder.build()
-    removed = builder.made.removed
-    ids = [document_id(pool, row) for row in range(len(pool.sentences))]
-    if not same(builder, given.benchmark, [name for row, name in enumerate(ids) if row not in removed]):
+    if not same(builder, given.benchmark, corpus):
         raise InputError(
             f"The benchmark '{given.benchmark}' was not made of the pool '{given.pool}' with these options.",
             hint="give the pool, --queries, --development, --suite and --seed that it was made with",
         )
-    suites = drawn(builder, given.count, given.fewest)  # which removes more
-    known = {row for some in suites.values() for query in some for row in (*query.relevant, *query.violating)}
-    others = [row for row in range(len(ids)) if row not in removed and row not in known]
-    kept = known | {*Random(given.seed).sample(others, min(given.passages, len(others)))}
+    suites = drawn(builder, given.count, given.fewest)
+    if not suites:
+        raise InputError(
+            f"The pool '{given.pool}' yields no suite with {given.fewest} new queries.",
+            hint="lower --fewest, or mine a larger corpus",
+        )
+    removed = builder.made.removed  # more than from the benchmark
+    left = without(corpus, {document_id(pool, row) for row in removed})
+    known = {
+        document_id(pool, row)
+        for queries in suites.values()
+        for query in queries
+        for row in (*query.relevant, *query.violating)
+    }
+    part = cut(left, known, given.passages, given.seed)
     with replacing_folder(given.out, overwrite=given.overwrite, mark=CORPUS) as aside:
-        rows = sorted(kept - removed)
-        lines = (json.dumps({"_id": ids[row], "text": pool.sentences[row]}) + "\n" for row in rows)
-        (aside / CORPUS).write_text("".join(lines), encoding="utf-8")
+        write_texts(aside / CORPUS, zip(part.ids, part.texts, strict=True))
         for suite, queries in suites.items():
             write_set(pool, aside / "suites" / suite, queries, removed)
     sys.stdout.write(", ".join(f"{suite} {len(some)}" for suite, some in suites.items()) + "\n")

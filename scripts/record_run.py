@@ -44,7 +44,8 @@ SETTINGS_OF = {
     ("contrastive", "bound"): ("mention",),
     ("contrastive", "bound", "concept"): ("multi_positive",),
     ("concept",): ("concept_multi_positive",),
-    ("keep",): ("keep_of", "keep_temperature"),
+    ("keep",): ("keep_of",),
+    ("keep", "keep_numbers"): ("keep_temperature",),
     ("keep_numbers",): ("keep_numbers_of",),
 }
 """Settings of some losses, which count only where one of those has a weight."""

@@ -74,4 +74,12 @@ def test_another_pool_or_other_options_are_refused(
     )
     error = capsys.readouterr().err
     assert "was not made of the pool" in error and "hint: give the pool" in error
+    made_so = [f"--{name}={value}" for name, value in MADE_WITH.items()]
+    for out, wrong, said in [
+        (tmp_path / "x", "--fewest=1000", "hint: lower --fewest"),
+        (benchmark, "--overwrite", "hint: choose a folder beside the benchmark"),
+    ]:
+        arguments = [str(pool), str(benchmark), "-o", str(out), *made_so, wrong]
+        assert script("development_suites").main(arguments) == 1
+        assert said in capsys.readouterr().err
     assert not (tmp_path / "x").exists()

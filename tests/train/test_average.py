@@ -18,7 +18,7 @@ from numcolbert.model.checkpoint import (
 from numcolbert.train.average import average, averaged_run, main, start_weights
 from numcolbert.train.choose import main as choose
 from numcolbert.train.evaluate import Ranker, collect, evaluate
-from numcolbert.train.gate_setting import AS_TRAINED, GateSetting, set_gate, tried
+from numcolbert.train.gate_setting import AS_TRAINED, GateSetting, set_gate, with_setting
 from numcolbert.train.journal import read_log
 from numcolbert.train.recipe import load_recipe
 from numcolbert.train.trainer import train
@@ -76,9 +76,9 @@ def test_a_gate_can_be_held_and_weakened(backbone: Path, tmp_path: Path) -> None
     assert again is not None and again.query_length == 4
     with torch.no_grad():
         gate.gate[-1].bias.fill_(0.7)
-    with tried(gate, GateSetting(length=5_000, strength=0.5)):
-        assert gate.query_length == 5_000
-        weak = gate.weigh(inputs, lengths)[1]
+    changed = with_setting(gate, GateSetting(length=5_000, strength=0.5))
+    assert changed.query_length == 5_000
+    weak = changed.weigh(inputs, lengths)[1]
     assert gate.query_length == 4  # as before
     gate.query_length = 5_000
     before = gate.weigh(inputs, lengths)[1]
@@ -172,16 +172,16 @@ def trained(backbone: Path, triples_file: Path, tmp_path_factory: pytest.TempPat
 def test_the_chosen_share_and_gate_are_the_best_of_those_tried(
     trained: Path, benchmark_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    tried_with = ["--shares", "0", "0.9", "--gate-lengths", "0", "5", "--gate-strengths", "1", "0.5"]
+    tried_with = ["--shares", "0", "0.9", "--gate-lengths", "0", "2", "5", "--gate-strengths", "1", "0.5"]
     tried_with += ["--device", "cpu"]
     assert choose([str(trained), str(benchmark_folder), *tried_with, "-o", str(tmp_path / "best")]) == 0
     choice = json.loads((tmp_path / "best" / "choice.json").read_text())
     tried = [(one["share"], *one["gate"].values()) for one in choice["tried"]]
-    gates = [(0, 1), (0, 0.5), (5, 1), (5, 0.5)]
+    gates = [(0, 1), (0, 0.5), (2, 1), (2, 0.5), (5, 1), (5, 0.5)]
     assert tried == [(share, *gate) for share in (0, 0.9) for gate in gates]
     assert choice["chosen"]["mean"] == max(one["mean"] for one in choice["tried"])
-    assert capsys.readouterr().out.count("\n") == 10  # a head, eight rows, and what was chosen
-    # Each row is what the model made with that share and length reaches when it is measured for itself.
+    assert capsys.readouterr().out.count("\n") == 14  # a head, twelve rows, and what was chosen
+    # Each row is what the model made with that share and gate reaches when it is measured for itself.
     for one in choice["tried"]:
         model = averaged_run(trained, one["share"], GateSetting(**one["gate"]))
         [result] = evaluate(Ranker.of(model), collect([benchmark_folder], suites=False))

@@ -144,6 +144,11 @@ class Builder:
         if settings.suite:
             for name, draw in suites.SUITES.items():
                 self.made.suites[name] = draw(self, settings.suite)
+                if not self.made.suites[name]:
+                    raise InputError(
+                        f"The pool '{self.pool.name}' yields no query for the suite '{name}'.",
+                        hint="mine a larger corpus, or leave the suites out (--suite 0)",
+                    )
         return self.made
 
     def _set(self, prefix: str, count: int, progress: Progress) -> list[JudgedQuery]:

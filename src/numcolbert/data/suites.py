@@ -17,7 +17,6 @@ from numcolbert.data.pair_index import Pair
 from numcolbert.data.pool import Unit
 from numcolbert.data.queries import QueryStyle
 from numcolbert.data.writing import NumberStyle, write_number
-from numcolbert.errors import InputError
 from numcolbert.quantities import units
 from numcolbert.types import Operator
 
@@ -51,7 +50,7 @@ READABLE = (0.05, 2e4)
 """A converted number outside is written by nobody."""
 
 
-def _fill(builder: Builder, name: str, count: int, draws: Iterator[JudgedQuery | None]) -> list[JudgedQuery]:
+def _fill(name: str, count: int, draws: Iterator[JudgedQuery | None]) -> list[JudgedQuery]:
     found: list[JudgedQuery] = []
     for query in draws:
         if query is not None:
@@ -59,11 +58,6 @@ def _fill(builder: Builder, name: str, count: int, draws: Iterator[JudgedQuery |
             found.append(query)
             if len(found) == count:
                 return found
-    if not found:
-        raise InputError(
-            f"The pool '{builder.pool.name}' yields no query for the suite '{name}'.",
-            hint="mine a larger corpus, or leave the suites out (--suite 0)",
-        )
     return found
 
 
@@ -88,7 +82,7 @@ def bounds(builder: Builder, count: int) -> list[JudgedQuery]:
             if query is not None:
                 operator = next(operators)
 
-    return _fill(builder, "bounds", count, draws())
+    return _fill("bounds", count, draws())
 
 
 def conversion(builder: Builder, count: int) -> list[JudgedQuery]:
@@ -112,7 +106,7 @@ def conversion(builder: Builder, count: int) -> list[JudgedQuery]:
                 return query
         return None
 
-    return _fill(builder, "conversion", count, draws())
+    return _fill("conversion", count, draws())
 
 
 def _other_units(pair: Pair, rng: Random) -> list[Unit]:
@@ -150,7 +144,7 @@ def formats(builder: Builder, count: int) -> list[JudgedQuery]:
             query = _formatted(builder, pair, next(operators), rng, used)
             yield query
 
-    return _fill(builder, "formats", count, draws())
+    return _fill("formats", count, draws())
 
 
 def _formatted(
@@ -184,7 +178,7 @@ def distractors(builder: Builder, count: int) -> list[JudgedQuery]:
             if query is not None:
                 operator = next(operators)
 
-    return _fill(builder, "distractors", count, draws())
+    return _fill("distractors", count, draws())
 
 
 def two_conditions(builder: Builder, count: int) -> list[JudgedQuery]:
@@ -208,7 +202,7 @@ def two_conditions(builder: Builder, count: int) -> list[JudgedQuery]:
             for couple in couples:
                 yield _two(builder, couple, sorted(together[couple]), rng)
 
-    return _fill(builder, "two_conditions", count, draws())
+    return _fill("two_conditions", count, draws())
 
 
 def _two(builder: Builder, couple: tuple[Pair, Pair], rows: list[int], rng: Random) -> JudgedQuery | None:

@@ -30,7 +30,7 @@ from numcolbert.model.checkpoint import find_gate, load_checkpoint
 from numcolbert.program import positive, program
 from numcolbert.train.benchmarks import Benchmark, Corpus, read_benchmark, read_corpus, with_suites, write_run
 from numcolbert.train.fingerprint import write_note
-from numcolbert.train.gate_setting import AS_TRAINED, GateSetting, tried
+from numcolbert.train.gate_setting import AS_TRAINED, GateSetting, with_setting
 from numcolbert.train.measures import MEASURES, mean_measures
 from numcolbert.train.model_setup import choose_device, skipped_document_ids, text_settings
 from numcolbert.train.packed import PackedEncoder, PackedSettings, Precision, compute_dtype
@@ -89,8 +89,8 @@ class Ranker:
 
     def queries(self, texts: Sequence[str], gate: GateSetting = AS_TRAINED) -> EncodedQueries:
         """Encoded queries, gated as `gate` says."""
-        with tried(self.gate, gate):
-            return encode_queries(self.encoder, self.gate, self.reader, texts, self.device)
+        changed = with_setting(self.gate, gate)
+        return encode_queries(self.encoder, changed, self.reader, texts, self.device)
 
     @classmethod
     def of(cls, model: Any, *, precision: Precision = "auto") -> Ranker:

@@ -6,8 +6,7 @@ Two settings take some back and change nothing else of the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -59,22 +58,13 @@ def set_gate(model: MultiVectorEncoder, setting: GateSetting) -> None:
     _change(gate, setting)
 
 
-@contextmanager
-def tried(gate: Any, setting: GateSetting) -> Iterator[None]:
-    """The gate as `setting` makes it, for as long as this lasts."""
+def with_setting(gate: Any, setting: GateSetting) -> Any:
+    """The gate as `setting` makes it; the one that is given stays as it is."""
     if setting == AS_TRAINED:
-        yield
-        return
-    last = gate.gate[-1]
-    before = gate.query_length, last.weight.detach().clone(), last.bias.detach().clone()
-    try:
-        _change(gate, setting)
-        yield
-    finally:
-        gate.query_length, weight, bias = before
-        with torch.no_grad():
-            last.weight.copy_(weight)
-            last.bias.copy_(bias)
+        return gate
+    changed = copy.deepcopy(gate)
+    _change(changed, setting)
+    return changed
 
 
 def _change(gate: Any, setting: GateSetting) -> None:

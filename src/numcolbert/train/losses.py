@@ -339,18 +339,16 @@ class NumColBERTLoss(nn.Module):
             )
             total = total + s.concept * concept
             parts["concept"] = concept.detach()
-        if s.keep and batch.teacher_scores is not None:
-            rows, divided, counted = _kept_rows(s.keep_of, batch, scores, divisor, ~conditional)
-            keep = keep_loss(rows, batch.teacher_scores, divided, counted, temperature=s.keep_temperature)
-            total = total + s.keep * keep
-            parts["keep"] = keep.detach()
-        if s.keep_numbers and batch.start_scores is not None:
-            rows, divided, counted = _kept_rows(s.keep_numbers_of, batch, scores, divisor, conditional)
-            of_tokens = s.keep_numbers_of == "tokens"
-            temperature = s.keep_temperature if of_tokens else s.retrieval_temperature
-            keep = keep_loss(rows, batch.start_scores, divided, counted, temperature=temperature)
-            total = total + s.keep_numbers * keep
-            parts["keep_numbers"] = keep.detach()
+        numbers_at = s.keep_temperature if s.keep_numbers_of == "tokens" else s.retrieval_temperature
+        for name, weight, of, wanted, asking, temperature in (
+            ("keep", s.keep, s.keep_of, batch.teacher_scores, ~conditional, s.keep_temperature),
+            ("keep_numbers", s.keep_numbers, s.keep_numbers_of, batch.start_scores, conditional, numbers_at),
+        ):
+            if weight and wanted is not None:
+                rows, divided, counted = _kept_rows(of, batch, scores, divisor, asking)
+                keep = keep_loss(rows, wanted, divided, counted, temperature=temperature)
+                total = total + weight * keep
+                parts[name] = keep.detach()
         if s.detection and batch.num_logit is not None:
             detection = detection_loss(
                 batch.num_logit,
